@@ -21,8 +21,8 @@ typedef struct machine {
     tare_cursor c;
     tare_arena *arena;
     tare_pickle *out;
-    tare_pickle_list stack, globals, persistents; /* of the allocator */
-    size_t *marks;                                /* positions in the stack */
+    tare_pickle_list stack, globals, persistents, calls; /* of the allocator */
+    size_t *marks;                                       /* positions in the stack */
     size_t n_marks, marks_capacity;
     tare_pickle_value *memo;
     bool *is_set;
@@ -227,9 +227,13 @@ static void set_marked(machine *p, int arg) {
 
 /* items: what is called, then its arguments. */
 static void push_call(machine *p, const tare_pickle_value *items, size_t n) {
-    if (tare_cursor_ok(&p->c) && items[0].kind == TARE_PICKLE_GLOBAL)
+    const bool is_known = tare_cursor_ok(&p->c) && items[0].kind == TARE_PICKLE_GLOBAL;
+    const tare_pickle_value v = make(p, TARE_PICKLE_CALL, items, n);
+    if (is_known) {
         items[0].as.object->is_called = true;
-    push_object(p, TARE_PICKLE_CALL, items, n);
+        grow(p, &p->calls, v);
+    }
+    push(p, v);
 }
 
 static void push_global(machine *p, tare_pickle_value module, tare_pickle_value name) {
@@ -761,6 +765,7 @@ tare_status tare_pickle_read(tare_pickle *out, tare_str text, uint64_t offset, t
     out->end = tare_cursor_offset(&p.c);
     out->globals = keep(&p, &p.globals, &out->n_globals);
     out->persistents = keep(&p, &p.persistents, &out->n_persistents);
+    out->calls = keep(&p, &p.calls, &out->n_calls);
     tare_free(a, p.stack.items, p.stack.capacity * sizeof *p.stack.items);
     tare_free(a, p.marks, p.marks_capacity * sizeof *p.marks);
     tare_free(a, p.memo, p.memo_capacity * sizeof *p.memo);

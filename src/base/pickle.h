@@ -60,6 +60,7 @@ struct tare_pickle_object {
     bool is_called;         /* a GLOBAL: something was to be called by it, or set in it */
     bool is_getattr; /* a GLOBAL: attributes were to be got by it, which are GLOBALs themselves */
     bool is_open;    /* for callers who walk: a value may contain itself */
+    size_t label;    /* for callers: 0 */
 };
 
 typedef struct tare_pickle {
@@ -72,6 +73,8 @@ typedef struct tare_pickle {
     size_t n_globals;
     tare_pickle_value *persistents; /* the same of these */
     size_t n_persistents;
+    tare_pickle_value *calls; /* and of CALLs by a GLOBAL */
+    size_t n_calls;
 } tare_pickle;
 
 /* Reads the pickle that begins `text`, at `offset` of its file. Values point into the text and into

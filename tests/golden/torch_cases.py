@@ -133,6 +133,38 @@ for n, (note, what, wrong_array) in enumerate((
         ("a text beyond Latin-1", "no bytes", array(data=None, opcodes=call(name("_codecs", "encode"), text("\u4e2d"), text("latin1")))))):
     no("array-bad-%d" % n, note, of_pickle(dict_of(a=wrong_array), 3), "CORRUPT", RECONSTRUCT, what)
 
+# ---- tensors that Python pickled itself: each storage is a file of the legacy form
+LOAD = name("torch.storage", "_load_from_bytes")
+ALONE = legacy(storage())
+
+
+def loaded(content):
+    return call(LOAD, b"B" + struct.pack("<I", len(content)) + content)
+
+
+def of_text(content):
+    """as protocols 0 to 2 have bytes"""
+    return call(LOAD, call(name("_codecs", "encode"), text(content.decode("latin1")), text("latin1")))
+
+
+def not_loaded(case, note, content):
+    yes("load-" + case, note, of_pickle(dict_of(a=loaded(content)), 3), ("error", "pickle.runs-code", 10, "none"), has={"tensors": 0})
+
+
+yes("load", "a tensor, and a storage by itself", of_pickle(dict_of(a=tensor((3, 2), (1, 3), data=loaded(ALONE)), b=loaded(ALONE)), 3),
+    has={"tensors": 2, "keys": 0})
+yes("load-text", "the same where bytes are a text", of_pickle(dict_of(a=tensor((2, 2), (3, 1), 1, data=of_text(ALONE)))), has={"tensors": 1, "keys": 0})
+yes("load-part", "a view of a storage", of_pickle(dict_of(a=tensor((2,), (1,), data=loaded(
+    legacy(storage("0", 6, "FloatStorage", tuple_of(text("1"), number(3), number(2))))))), 3), has={"tensors": 1})
+not_loaded("other", "a dict, which is no storage", legacy(ONE))
+not_loaded("system", "a pickle that runs code", legacy(call(name("posix", "system"), text("id"))))
+not_loaded("cut", "fewer bytes than the storage has", ALONE[:-1])
+not_loaded("view", "a view beyond its storage", legacy(storage("0", 6, "FloatStorage", tuple_of(text("1"), number(3), number(4)))))
+no("load-beyond", "strides beyond such a storage", of_pickle(dict_of(a=tensor((2, 4), data=loaded(ALONE))), 3), "CORRUPT",
+   len(of_pickle(dict_of(a=tensor((2, 4), data=loaded(ALONE))), 3)) - 3, "beyond its storage")
+yes("more", "a second pickle, which nothing reads", of_pickle(dict_of()) + of_pickle(dict_of()), ("warning", "torch.more-bytes", 6, "none"))
+yes("legacy-more", "bytes behind the last storage", legacy(ONE) + b"\0", ("warning", "torch.more-bytes", len(legacy(ONE)), "none"))
+
 # ---- what would run
 yes("system", "os.system", of_pickle(call(name("posix", "system"), text("id"))), ("error", "pickle.runs-code", 2, "none"))
 yes("nul-name", "a name that begins with NUL, as the ends of words do",

@@ -4,6 +4,7 @@ names of the keys that lead to it; packed and unpacked, they are the same. Run b
 PyTorch here."""
 import collections
 import os
+import pickle
 import subprocess
 import sys
 import tempfile
@@ -153,7 +154,11 @@ def run(*command):
 def check(folder, name, value, expected, form, protocol):
     path = os.path.join(folder, f"{name}-{form}-{protocol}.pt")
     out = path + ".safetensors"
-    torch.save(value, path, _use_new_zipfile_serialization=form == "zip", pickle_protocol=protocol)
+    if form == "plain":
+        with open(path, "wb") as f:
+            pickle.dump(value, f, protocol)
+    else:
+        torch.save(value, path, _use_new_zipfile_serialization=form == "zip", pickle_protocol=protocol)
     expected = expected if expected is not None else flat(value)
     run("convert", path, out, "--force", "--quiet", "--no-sync")
     got = load_file(out)
@@ -175,7 +180,7 @@ def main():
     count = 0
     with tempfile.TemporaryDirectory() as folder:
         for name, value, expected in cases():
-            more = (("zip", 4), ("legacy", 5)) if name in ("checkpoint", "module", "arrays") else ()
+            more = (("zip", 4), ("legacy", 5), ("plain", 0), ("plain", 2), ("plain", 4)) if name in ("checkpoint", "module", "arrays") else ()
             for form, protocol in (("zip", 2), ("legacy", 2)) + more:
                 check(folder, name, value, expected, form, protocol)
                 count += 1

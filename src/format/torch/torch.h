@@ -27,10 +27,17 @@ const tare_torch_dtype *tare_torch_dtype_of(const tare_pickle_value *global);
 
 /* Bytes of the file that tensors are views of. */
 typedef struct tare_torch_storage {
-    tare_str key;    /* first, for the index of names */
-    uint64_t offset; /* in the file */
-    uint64_t size;   /* bytes */
+    tare_str key;        /* first, for the index of names */
+    uint64_t offset;     /* in the file */
+    uint64_t size;       /* bytes */
+    const uint8_t *made; /* they, which live as long as the model; NULL: they are in the file */
 } tare_torch_storage;
+
+/* A storage whose bytes, with a pickle that says what they are, are a value of the pickle. */
+typedef struct tare_torch_embedded {
+    tare_torch_storage storage;
+    const tare_torch_dtype *type;
+} tare_torch_embedded;
 
 /* The files of one model. */
 typedef struct tare_torch_set {
@@ -53,6 +60,10 @@ typedef struct tare_torch_file {
     tare_torch_storage *storages;
     size_t n_storages;
     tare_name_index storage_index;
+    tare_torch_embedded
+        *embedded; /* calls that load them have their numbers, from 1 on, as labels */
+    size_t n_embedded;
+    bool has_other_loads; /* by such calls, of what is no storage */
     bool is_big_endian;
     bool lacks_memory; /* to make the bytes or the text of an array */
     unsigned depth;    /* of calls around the tensor that is being looked at */
@@ -83,6 +94,22 @@ const tare_pickle_value *tare_torch_numpy_items(const tare_pickle_value *v);
  * a type that values do not have. */
 bool tare_torch_numpy_value(tare_value *out, tare_torch_file *f, const tare_pickle_value *v);
 
+/* A text, or bytes as protocol 2 has them, which are made in the model's memory then. False: v stands
+ * for no bytes, or memory is lacking (f->lacks_memory). */
+bool tare_torch_bytes(tare_str *out, tare_torch_file *f, const tare_pickle_value *v);
+/* Whether the bytes are the file's, from *offset on. */
+bool tare_torch_is_in_file(uint64_t *offset, const tare_torch_file *f, tare_str bytes);
+
+/* torch_embedded.c: reads the storages that the pickle has as values, where tensors were pickled by
+ * Python itself. */
+tare_status tare_torch_read_embedded(tare_torch_file *f, tare_error *err);
+bool tare_torch_is_load(const tare_pickle_object *callee);
+/* ("storage", class, key, where it was, number of elements, of a view of another: its key, offset,
+ * and size). NULL: no storage. */
+const tare_pickle_value *tare_torch_storage_id(const tare_pickle_value *v);
+
+/* torch_names.c: whether nothing that a pickle would import is unfamiliar. */
+bool tare_torch_is_harmless(const tare_pickle *p);
 /* torch_names.c: what a name that a pickle would import may do. */
 typedef enum tare_torch_risk {
     TARE_TORCH_HARMLESS = 0,
@@ -117,6 +144,8 @@ tare_status tare_torch_add_part(tare_torch_file *f, const tare_reader *whole, ui
  * TARE_MAX_DIMS, the first of which are read. False: v, which may be NULL, is none. */
 bool tare_torch_read_dims(uint64_t *dims, size_t *n, const tare_pickle_value *v);
 
+/* torch_read.c: whether a file's first pickle is that of the legacy form. */
+bool tare_torch_is_legacy(const tare_pickle *first);
 /* torch_read.c: reads the file or part that f->reader has. */
 tare_status tare_torch_read(tare_torch_file *f, tare_error *err);
 /* Reads a file, whose reader becomes one of the model's, and adds what is in it to the

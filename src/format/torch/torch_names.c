@@ -159,18 +159,26 @@ static bool is_within(tare_str module, const char *outer) {
     return tare_str_starts(module, tare_str_of(outer)) && (module.len == n || module.ptr[n] == '.');
 }
 
-static tare_torch_risk risk_of(const tare_pickle_value *global) {
+static tare_torch_risk risk_of(const tare_torch_file *f, const tare_pickle_value *global) {
     const tare_str module = tare_pickle_module(global->as.object),
                    name = tare_pickle_name(global->as.object);
     if (tare_torch_dtype_of(global) || is_harmless(module, name) ||
         is_harmless_member(global->as.object) ||
         (global->as.object->is_getattr && !global->as.object->is_called))
         return TARE_TORCH_HARMLESS;
+    if (tare_torch_is_load(global->as.object))
+        return f && !f->has_other_loads ? TARE_TORCH_HARMLESS : TARE_TORCH_RUNS_CODE;
     if (tare_str_is(module, "builtins") || tare_str_is(module, "__builtin__"))
         return TARE_TORCH_RUNS_CODE;
     for (size_t i = 0; i < sizeof attackers / sizeof *attackers; i++)
         if (is_within(module, attackers[i])) return TARE_TORCH_RUNS_CODE;
     return TARE_TORCH_UNFAMILIAR;
+}
+
+bool tare_torch_is_harmless(const tare_pickle *p) {
+    for (size_t i = 0; i < p->n_globals; i++)
+        if (risk_of(NULL, &p->globals[i]) != TARE_TORCH_HARMLESS) return false;
+    return true;
 }
 
 /* ---- the report ------------------------------------------------------------------------------ */
@@ -198,7 +206,7 @@ tare_status tare_torch_report_names(tare_torch_file *f, tare_error *err) {
     if (!names) return tare_fail(err, TARE_ERR_NOMEM, "names in the pickle");
     TARE_TRY(tare_name_index_init(&index, &f->scratch, p->n_globals, err));
     for (size_t i = 0; i < p->n_globals; i++) {
-        const tare_torch_risk risk = risk_of(&p->globals[i]);
+        const tare_torch_risk risk = risk_of(f, &p->globals[i]);
         if (risk == TARE_TORCH_HARMLESS) continue;
         const tare_str module = tare_pickle_module(p->globals[i].as.object),
                        name = tare_pickle_name(p->globals[i].as.object);

@@ -100,15 +100,13 @@ static bool bytes_of_call(tare_str *out, tare_torch_file *f, const tare_pickle_v
     return true;
 }
 
-/* False: v stands for no bytes. */
-static bool read_bytes(tare_str *out, tare_torch_file *f, const tare_pickle_value *v) {
+bool tare_torch_bytes(tare_str *out, tare_torch_file *f, const tare_pickle_value *v) {
     if (!is_text(v)) return v && v->kind == TARE_PICKLE_CALL && bytes_of_call(out, f, v);
     *out = v->as.s;
     return true;
 }
 
-/* Whether the bytes are the file's, from *offset on. */
-static bool is_in_file(uint64_t *offset, const tare_torch_file *f, tare_str bytes) {
+bool tare_torch_is_in_file(uint64_t *offset, const tare_torch_file *f, tare_str bytes) {
     const tare_str text = f->pickle.text;
     const uintptr_t from = (uintptr_t)text.ptr, at = (uintptr_t)bytes.ptr;
     *offset = f->pickle.start + (at - from);
@@ -185,11 +183,11 @@ tare_torch_kind tare_torch_classify_numpy(tare_strided_tensor *out, const char *
     if (*why) return TARE_TORCH_UNREAD_ARRAY;
     if (!read_shape(out, &a))
         return broken(v, "array: its shape is not of whole numbers, or of too many", err);
-    if (!read_bytes(&bytes, f, a.data)) return no_bytes(f, v, err);
+    if (!tare_torch_bytes(&bytes, f, a.data)) return no_bytes(f, v, err);
     out->encoding = tare_encoding_get(type.encoding);
     out->bytes = type.bytes;
     if (type.number > 1 && type.is_big_endian != f->is_big_endian) out->swapped = type.number;
-    if (!is_in_file(&out->offset, f, bytes)) {
+    if (!tare_torch_is_in_file(&out->offset, f, bytes)) {
         out->made = (const uint8_t *)bytes.ptr;
         out->offset = 0;
     }
@@ -265,7 +263,7 @@ static bool read_scalar(tare_value *out, tare_torch_file *f, const tare_pickle_v
     tare_numpy_type type;
     tare_value_type as;
     tare_str bytes;
-    if (!read_bytes(&bytes, f, tare_pickle_argument(v, 1))) return false;
+    if (!tare_torch_bytes(&bytes, f, tare_pickle_argument(v, 1))) return false;
     if (read_type(&type, tare_pickle_argument(v, 0)))
         return read_text(out, f, read_letters(room, tare_pickle_argument(v, 0)), bytes);
     if (bytes.len != type.bytes) return false;

@@ -4,8 +4,11 @@
  * the object and its storages (torch/serialization.py, _save; TorchScript's archives have both, too),
  * the legacy form (_legacy_save), which is pickles one after the other and then the storages, and a
  * pickle alone. */
+#include <inttypes.h>
+
 #include "base/arith.h"
 #include "base/bytes.h"
+#include "base/report.h"
 #include "base/str.h"
 #include "format/torch/torch.h"
 #include "model/foreign.h"
@@ -114,13 +117,14 @@ static tare_status list_members(tare_torch_file *f, const tare_zip *zip, tare_st
             TARE_TRY(read_order(f, m, err));
         if (!name_within(&rest, m->name, prefix, folder)) continue;
         TARE_TRY(tare_zip_check_stored(m, err));
-        f->storages[f->n_storages++] = (tare_torch_storage){rest, m->offset, m->size};
+        f->storages[f->n_storages++] = (tare_torch_storage){rest, m->offset, m->size, NULL};
     }
     return tare_name_index_build(&f->storage_index, &f->scratch, f->storages, f->n_storages,
                                  sizeof *f->storages, "zip: two members have one name", err);
 }
 
 static tare_status walk(tare_torch_file *f, const char *within, tare_error *err) {
+    TARE_TRY(tare_torch_read_embedded(f, err));
     TARE_TRY(tare_torch_report_names(f, err));
     return tare_torch_walk(f, within, err);
 }
@@ -186,7 +190,7 @@ static tare_status list_users(tare_torch_storage **out, tare_name_index *index, 
         const tare_torch_dtype *type = tare_torch_dtype_of(tare_pickle_item(id, 1));
         if (!type || !key || (key->kind != TARE_PICKLE_TEXT && key->kind != TARE_PICKLE_BYTES))
             continue;
-        users[n] = (tare_torch_storage){key->as.s, 0, type->bytes};
+        users[n] = (tare_torch_storage){key->as.s, 0, type->bytes, NULL};
         n += tare_name_index_add(index, users, sizeof *users, n, NULL) < 0;
     }
     *out = users;
@@ -211,7 +215,18 @@ static tare_status read_storage(tare_torch_storage *out, const tare_torch_file *
     return TARE_OK;
 }
 
-static tare_status read_storages(tare_torch_file *f, const tare_pickle *keys, tare_error *err) {
+/* Bytes behind the last one that the file says anything of: Python stops there, too. */
+static void note_more_bytes(const tare_torch_file *f, uint64_t end) {
+    tare_finding finding = TARE_FINDING(WARNING, TARE_ERR_UNSUPPORTED, "torch.more-bytes");
+    if (end >= f->reader->size) return;
+    finding.offset = f->base + end;
+    tare_report_addf(f->report, &finding, "%" PRIu64 " bytes follow, which are not read",
+                     f->reader->size - end);
+}
+
+/* *end: behind the last of them. */
+static tare_status read_storages(uint64_t *end, tare_torch_file *f, const tare_pickle *keys,
+                                 tare_error *err) {
     tare_name_index index = {NULL, 0, {{0}}};
     tare_torch_storage *users = NULL;
     const tare_pickle_value *key;
@@ -234,11 +249,12 @@ static tare_status read_storages(tare_torch_file *f, const tare_pickle *keys, ta
                                 "key of a storage: nothing refers to it");
         TARE_TRY(read_storage(s, f, bytes, &at, err));
     }
+    *end = at;
     return tare_name_index_build(&f->storage_index, &f->scratch, f->storages, f->n_storages,
                                  sizeof *f->storages, "storages: two have one key", err);
 }
 
-static bool is_legacy(const tare_pickle *first) {
+bool tare_torch_is_legacy(const tare_pickle *first) {
     return first->root.kind == TARE_PICKLE_LONG &&
            (tare_str_equal(first->root.as.s,
                            (tare_str){(const char *)legacy_magic, sizeof legacy_magic}) ||
@@ -249,9 +265,11 @@ static bool is_legacy(const tare_pickle *first) {
  * that wrote them. */
 static tare_status read_pickles(tare_torch_file *f, tare_error *err) {
     tare_pickle part;
+    uint64_t end = 0;
     TARE_TRY(find_pickle(&f->pickle, f, 0, err));
-    if (!is_legacy(&f->pickle)) {
+    if (!tare_torch_is_legacy(&f->pickle)) {
         TARE_TRY(tare_name_index_init(&f->storage_index, &f->scratch, 0, err));
+        note_more_bytes(f, f->pickle.end);
         return walk(f, f->within, err);
     }
     TARE_TRY(find_pickle(&part, f, f->pickle.end, err));
@@ -261,7 +279,8 @@ static tare_status read_pickles(tare_torch_file *f, tare_error *err) {
     TARE_TRY(find_pickle(&part, f, part.end, err));
     TARE_TRY(find_pickle(&f->pickle, f, part.end, err));
     TARE_TRY(find_pickle(&part, f, f->pickle.end, err));
-    TARE_TRY(read_storages(f, &part, err));
+    TARE_TRY(read_storages(&end, f, &part, err));
+    note_more_bytes(f, end);
     return walk(f, f->within, err);
 }
 

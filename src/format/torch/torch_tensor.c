@@ -34,22 +34,19 @@ static bool whole(const tare_pickle_value *v, uint64_t *out) {
 
 /* ---- storages -------------------------------------------------------------------------------- */
 
-/* ("storage", class, key, where it was, number of elements, of a view of another: its key, offset,
- * and size). NULL: no storage. */
-static const tare_pickle_value *storage_id(const tare_pickle_value *v) {
-    if (!v || v->kind != TARE_PICKLE_PERSISTENT) return NULL;
-    const tare_pickle_value *id = &v->as.object->items.items[0];
-    const tare_pickle_value *word = tare_pickle_item(id, 0);
-    return is_text(word) && tare_str_is(word->as.s, "storage") ? id : NULL;
-}
-
 /* An element's type, and where the storage lies in the file. */
 static tare_torch_kind find_storage(tare_torch_storage *out, const tare_torch_dtype **type,
                                     tare_torch_file *f, const tare_pickle_value *v,
                                     tare_error *err) {
-    const tare_pickle_value *id = storage_id(v), *key = tare_pickle_item(id, 2),
+    const tare_pickle_value *id = tare_torch_storage_id(v), *key = tare_pickle_item(id, 2),
                             *view = tare_pickle_item(id, 5);
     uint64_t n, size, from = 0;
+    const size_t label = v->kind == TARE_PICKLE_CALL ? v->as.object->label : 0;
+    if (label) {
+        *out = f->embedded[label - 1].storage;
+        *type = f->embedded[label - 1].type;
+        return TARE_TORCH_TENSOR;
+    }
     if (!id) return broken(v, TARE_ERR_CORRUPT, "tensor: no storage", err);
     *type = tare_torch_dtype_of(tare_pickle_item(id, 1));
     if (!*type) return broken(v, TARE_ERR_UNSUPPORTED, "storage: its type is not known", err);
@@ -67,7 +64,7 @@ static tare_torch_kind find_storage(tare_torch_storage *out, const tare_torch_dt
         return broken(v, TARE_ERR_CORRUPT, "storage: more elements than the file has data for",
                       err);
     *out = (tare_torch_storage){key->as.s, f->storages[at].offset + from * (*type)->bytes,
-                                n * (*type)->bytes};
+                                n * (*type)->bytes, NULL};
     return TARE_TORCH_TENSOR;
 }
 
@@ -98,12 +95,17 @@ static tare_torch_kind read_shape(tare_strided_tensor *t, const tare_torch_stora
                       err);
     if (n_dims > TARE_MAX_DIMS) return broken(v, TARE_ERR_LIMIT, "number of dimensions", err);
     t->n_dims = (uint32_t)n_dims;
+    t->made = storage->made;
     if (!tare_strided_measure(t) || !tare_mul_u64(offset, t->bytes, &offset) ||
         !tare_add_u64(offset, t->span, &end))
         return broken(v, TARE_ERR_LIMIT, "tensor: size and strides overflow", err);
     if (t->span && end > storage->size)
         return broken(v, TARE_ERR_CORRUPT, "tensor: size and strides lead beyond its storage", err);
-    t->offset = storage->offset + (t->span ? offset : 0);
+    if (!t->span) offset = 0;
+    if (t->made)
+        t->made += offset;
+    else
+        t->offset = storage->offset + offset;
     return TARE_TORCH_TENSOR;
 }
 
@@ -154,7 +156,8 @@ static tare_torch_kind read_storage(tare_strided_tensor *t, const char **why, ta
     t->n_dims = 1;
     t->strides[0] = 1;
     t->dims[0] = storage.size / type->bytes;
-    t->offset = storage.offset;
+    t->offset = storage.made ? 0 : storage.offset;
+    t->made = storage.made;
     t->span = storage.size;
     return TARE_TORCH_TENSOR;
 }
@@ -219,7 +222,7 @@ tare_torch_kind tare_torch_classify(tare_strided_tensor *out, const char **why, 
     *out = (tare_strided_tensor){.record = v->offset};
     if (f->depth == WRAPPERS_MOST) return TARE_TORCH_OTHER;
     f->depth++;
-    if (storage_id(v))
+    if (tare_torch_storage_id(v) || (callee && v->as.object->label))
         kind = read_storage(out, why, f, v, err);
     else if (callee)
         kind = read_call(out, why, f, v, callee, err);
