@@ -166,6 +166,11 @@ yes("more", "a second pickle, which nothing reads", of_pickle(dict_of()) + of_pi
 yes("legacy-more", "bytes behind the last storage", legacy(ONE) + b"\0", ("warning", "torch.more-bytes", len(legacy(ONE)), "none"))
 
 # ---- what would run
+for n, harmless in enumerate((name("builtins", "ValueError"), name("exceptions", "KeyError"), name("types", "SimpleNamespace"), name("_io", "BytesIO"),
+                              name("_operator", "or_"))):
+    yes("harmless-%d" % n, "an object of Python's that does nothing", of_pickle(call(harmless, text("a"))))
+for n, loader in enumerate((("torch", "load"), ("torch.jit", "load"), ("numpy", "load"), ("torch.hub", "load"), ("builtins", "exec"))):
+    yes("loader-%d" % n, "what loads or runs what it is given", of_pickle(call(name(*loader), text("a"))), ("error", "pickle.runs-code", 2, "none"))
 yes("system", "os.system", of_pickle(call(name("posix", "system"), text("id"))), ("error", "pickle.runs-code", 2, "none"))
 yes("nul-name", "a name that begins with NUL, as the ends of words do",
     of_pickle(text("_codecs") + text("\0" * 40) + b"\x93" + tuple_of() + b"R", 4), has={"tensors": 0})

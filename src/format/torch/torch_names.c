@@ -89,6 +89,7 @@ static const char *const harmless_modules[] = {
     "pathlib",
     "copyreg",
     "copy_reg",
+    "exceptions", /* of Python 2 */
 };
 
 typedef struct known_name {
@@ -98,10 +99,15 @@ typedef struct known_name {
 
 static const known_name harmless[] = {
     {"builtins", " set frozenset list dict tuple int float complex str bytes bytearray bool object "
-                 "slice range "},
+                 "slice range Ellipsis NotImplemented "},
     {"__builtin__",
      " set frozenset list dict tuple int long float complex str bytes unicode bytearray "
-     "bool object slice xrange "},
+     "bool object slice xrange Ellipsis NotImplemented "},
+    {"types", " SimpleNamespace "},
+    {"operator", " or_ "}, /* of a flag's members */
+    {"_operator", " or_ "},
+    {"io", " BytesIO StringIO "},
+    {"_io", " BytesIO StringIO "},
     {"collections", " OrderedDict defaultdict Counter deque "},
     {"_codecs", " encode "},
     {"argparse", " Namespace "},
@@ -124,6 +130,20 @@ static const known_name harmless[] = {
     {"torch.distributed.checkpoint.filesystem", " _StorageInfo "},
 };
 
+/* What loads or runs what it is given, in modules that are harmless as a rule. */
+static const known_name loaders[] = {
+    {"torch", " load hub compile "},
+    {"torch.serialization", " load _load _legacy_load "},
+    {"torch.storage", " _load_from_bytes "},
+    {"torch.hub", " load load_state_dict_from_url download_url_to_file "},
+    {"torch.jit", " load "},
+    {"torch.utils.collect_env", " run run_and_read_all run_and_return_first_line "},
+    {"numpy", " load loads save savetxt "},
+    {"numpy.testing._private.utils", " runstring "},
+    {"pandas", " read_pickle eval "},
+    {"pandas.io.pickle", " read_pickle "},
+};
+
 /* Whether `name` is one of the words. */
 static bool is_word_of(const char *words, tare_str name) {
     const char *end = words + strlen(words);
@@ -141,6 +161,13 @@ static bool is_harmless(tare_str module, tare_str name) {
         if (tare_str_is(module, harmless[i].module) && is_word_of(harmless[i].names, name))
             return true;
     return false;
+}
+
+/* Of Python's own names. */
+static bool is_exception(tare_str name) {
+    return tare_str_ends(name, TARE_STR("Error")) || tare_str_ends(name, TARE_STR("Warning")) ||
+           tare_str_ends(name, TARE_STR("Exception")) || tare_str_is(name, "StopIteration") ||
+           tare_str_is(name, "KeyboardInterrupt") || tare_str_is(name, "SystemExit");
 }
 
 /* A public attribute of a harmless class, such as a member of an enumeration, that nothing calls. */
@@ -169,7 +196,10 @@ static tare_torch_risk risk_of(const tare_torch_file *f, const tare_pickle_value
     if (tare_torch_is_load(global->as.object))
         return f && !f->has_other_loads ? TARE_TORCH_HARMLESS : TARE_TORCH_RUNS_CODE;
     if (tare_str_is(module, "builtins") || tare_str_is(module, "__builtin__"))
-        return TARE_TORCH_RUNS_CODE;
+        return is_exception(name) ? TARE_TORCH_HARMLESS : TARE_TORCH_RUNS_CODE;
+    for (size_t i = 0; i < sizeof loaders / sizeof *loaders; i++)
+        if (tare_str_is(module, loaders[i].module) && is_word_of(loaders[i].names, name))
+            return TARE_TORCH_RUNS_CODE;
     for (size_t i = 0; i < sizeof attackers / sizeof *attackers; i++)
         if (is_within(module, attackers[i])) return TARE_TORCH_RUNS_CODE;
     return TARE_TORCH_UNFAMILIAR;
