@@ -103,6 +103,28 @@ static size_t stated_packing(const tare_weight_search *s) {
     return UNSTATED;
 }
 
+/* The bits of a code by which lines of zero points are whole words, as many as there are, and the codes whole
+ * columns; where there are few rows, several numbers may be, of which the settings name one. 0: none
+ * is, or it cannot be told. */
+static uint64_t gptq_bits(const tare_weight *w, const tare_weight_search *s, uint32_t word) {
+    const tare_tensor *codes = tare_weight_part(w, s, TARE_PART_CODES);
+    const tare_tensor *zeros = tare_weight_part(w, s, TARE_PART_ZEROS);
+    const tare_tensor *index = tare_weight_part(w, s, TARE_PART_INDEX);
+    const uint64_t rows = codes->dims[1], in_bits = codes->dims[0] * word * 8;
+    const uint64_t stated = tare_weight_setting(&s->settings, "bits", 0);
+    uint64_t found = 0;
+    size_t n = 0;
+    for (uint64_t bits = 2; bits <= 8; bits++) {
+        if (tare_ceil_div_u64(rows * bits, word * 8) != zeros->dims[1] || in_bits % bits ||
+            (index && index->n_elements != in_bits / bits))
+            continue;
+        if (bits == stated) return bits;
+        found = bits;
+        n++;
+    }
+    return n == 1 ? found : 0;
+}
+
 TARE_SCHEME_FITS(gptq) {
     const tare_tensor *codes = tare_weight_part(w, s, TARE_PART_CODES);
     const tare_tensor *scales = tare_weight_part(w, s, TARE_PART_SCALES);
@@ -115,15 +137,18 @@ TARE_SCHEME_FITS(gptq) {
         tare_weight_setting_is(&s->settings, "version", "gemv") ||
         tare_weight_setting_is(&s->settings, "version", "gemv_fast"))
         return TARE_OK;
-    const uint64_t rows = scales->dims[1], stored_bits = zeros->dims[1] * word * 8;
+    const uint64_t rows = scales->dims[1];
     if (zeros->dims[0] != scales->dims[0]) return tare_weight_misfit(w, s, TARE_PART_SCALES, err);
-    if (rows == 0 || stored_bits % rows) return tare_weight_misfit(w, s, TARE_PART_ZEROS, err);
-    const uint64_t bits = stored_bits / rows, in_bits = codes->dims[0] * word * 8;
-    if (bits < 2 || bits > 8)
-        return tare_weight_refuse(w, s, "gptq: codes of this many bits are not decoded", err);
-    if (in_bits % bits) return tare_weight_misfit(w, s, TARE_PART_CODES, err);
+    if (rows == 0) return tare_weight_misfit(w, s, TARE_PART_ZEROS, err);
+    const uint64_t bits = gptq_bits(w, s, word);
+    if (!bits)
+        return tare_weight_refuse(
+            w, s,
+            "gptq: the shapes of its parts fit no number of bits from 2 to 8, "
+            "or several, of which the settings state none (bits)",
+            err);
     w->bits = (uint32_t)bits;
-    TARE_TRY(set_shape(w, s, rows, in_bits / bits, scales->dims[0], err));
+    TARE_TRY(set_shape(w, s, rows, codes->dims[0] * word * 8 / bits, scales->dims[0], err));
     if (index && (!tare_weight_is_index(index) || index->n_elements != w->dims[1]))
         return tare_weight_misfit(w, s, TARE_PART_INDEX, err);
     w->is_turned = w->n_groups > 1 && tare_weight_setting_holds(&s->settings, "desc_act");

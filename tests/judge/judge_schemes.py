@@ -423,6 +423,14 @@ def as_type(make, name, kind, offset=0):
     return changed
 
 
+def few_rows(make, rows):
+    """So few that zero points of other numbers of bits take as many words, or do not fill them."""
+    def with_shape(m):
+        m.shape = rows, 64
+        return make(m)
+    return with_shape
+
+
 def unordered(m):
     """All columns are said to be of group 0."""
     t, w = gptq()(m)
@@ -539,6 +547,7 @@ SCHEMES = {
     "gptq v2 beside": (dict(GPTQ, **{"quantize_config.json": {"checkpoint_format": "gptq_v2"}}), gptq(2, 32, v2=True)),
     **{f"gptq v2 in a part {n}": (part, gptq(2, 32, v2=True)) for n, part in enumerate((
         {"llm_config": {"quantization_config": dict(GPTQ, format="gptq_v2")}}, {"thinker_config": {"text_config": {"quantization_config": dict(GPTQ, format="gptq_v2")}}}))},
+    **{f"gptq of {n} rows, {b} bits": (dict(GPTQ, bits=b), few_rows(gptq(b, 32), n)) for n in (1, 4, 20) for b in (3, 4)},
     "gptq order in 64 bits": (GPTQ, as_type(gptq(4, 64, True), "x.g_idx", "I64")), "gptq order of zeros": (dict(GPTQ, desc_act=False), unordered),
     **{f"int8 zero {k}": (None, as_type(int8(zero="x.weight_zero_point"), "x.weight_zero_point", k)) for k in ("I16", "I32", "I64")},
     "compressed-tensors zeros in bytes": (ct(4), byte_zeros), "compressed-tensors one scale": (ct(4), one_scale),
@@ -629,7 +638,7 @@ REFUSED = {
 # words that tare does not know, and settings that the tensors contradict
 REFUSED.update({
     "checkpoint_format says another": (dict(GPTQ, format="gptq_v2", checkpoint_format="gptq"), gptq()), "'gptq_v9'": (dict(GPTQ, format="gptq_v9"), gptq()),
-    "which one is lost": (dict(GPTQ, desc_act=True), unordered), "(rotation)": (dict(GPTQ, rotation="hadamard"), gptq()), "(spinquant_config)": (dict(AUTO, packing_format="auto_round", spinquant_config={"r1": True}), gptq()),
+    "settings state none (bits)": (GPTQ, few_rows(gptq(4, 32), 4)), "which one is lost": (dict(GPTQ, desc_act=True), unordered), "(rotation)": (dict(GPTQ, rotation="hadamard"), gptq()), "(spinquant_config)": (dict(AUTO, packing_format="auto_round", spinquant_config={"r1": True}), gptq()),
     "'auto_round:qbits'": (dict(AUTO, backend="auto_round:qbits"), gptq()), "(group_size)": (dict(AUTO, group_size=128, extra_config={"x": {"group_size": 96}}), gptq_uneven(96)),
     "others not": (dict(AUTO, data_type="mx_fp4", extra_config={"x": {"data_type": "mx_int4"}}), quarters),
     "quantization_config.format: tare does not know 'new'": (ct(4, format="new"), packed(4, 3)),
