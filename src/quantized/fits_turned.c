@@ -144,7 +144,7 @@ TARE_SCHEME_FITS(gptq) {
     if (!bits)
         return tare_weight_refuse(
             w, s,
-            "gptq: the shapes of its parts fit no number of bits from 2 to 8, "
+            "gptq: the shapes of qweight, qzeros and scales fit no number of bits from 2 to 8, "
             "or several, of which the settings state none (bits)",
             err);
     w->bits = (uint32_t)bits;

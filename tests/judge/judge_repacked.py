@@ -47,7 +47,7 @@ KEPT = {name: to for to, names in {
     "mlx5 mlx6 mlx8 w8a16 w8a8": ("compressed-tensors old 5",),
     "mlx6 mlx8 w8a16 w8a8": ("compressed-tensors old 6",),
     "mlx8 w8a16 w8a8": ("compressed-tensors old 7", "int8", "quanto",),
-    "mlx8": ("int8 zero", "torchao", "mlx 8",),
+    "mlx8": ("int8 zero", "int8 zero I16", "int8 zero I32", "int8 zero I64", "torchao", "mlx 8",),
     "fp8_dynamic": ("torchao fp8", "quanto fp8", "fp8 row", "fp8 rows (64, 1)", "fp8 rows (64,)", "fp8 rows (1, 64)", "fp8 one", "comfyui",),
     "fp8_block": ("fp8 blocks", "fp8 4-D",),
     "fp8_block mxfp8 mlx_mxfp8": ("fp8 exponents", "deepseek 4",),
@@ -63,13 +63,13 @@ KEPT = {name: to for to, names in {
     "mlx2 mlx3 mlx4 mlx5 mlx6 mlx8 w4a16 w8a16 w4a16_asym w8a8": ("bitnet auto",),
 }.items() for name in names}
 # the same codes under other settings
-for name, same in {"gptq": ("gptq not rotated", "auto-round 0.4", "auto-round 0.4 gptq", "auto-round auto"), "gptq planar 3": ("gptq planar by format",), "mxfp4": ("auto-round mxfp4",), "compressed-tensors 4": ("compressed-tensors by x", "compressed-tensors by re_x"),
+for name, same in {"gptq": ("gptq order of zeros", "gptq not rotated", "auto-round 0.4", "auto-round 0.4 gptq", "auto-round auto"), "gptq planar 3": ("gptq planar by format",), "mxfp4": ("auto-round mxfp4",), "compressed-tensors 4": ("compressed-tensors by x", "compressed-tensors by re_x"), "compressed-tensors zero": ("compressed-tensors zeros in bytes",),
                    "gptq v2": ("gptq v2 by format", "gptq v2 beside", "gptq v2 in a part 0", "gptq v2 in a part 1")}.items():
     BLOCKS.update((other, BLOCKS[name]) for other in same)
     KEPT.update((other, KEPT[name]) for other in same)
 BLOCKS["auto-round uneven"] = "Q5_0"
 KEPT.update({f"torchao padded {k}": KEPT[name] for k, name in (("nvfp4", "nvfp4 ct"), ("mxfp4", "mxfp4"), ("mxfp8", "comfyui mxfp8"))})
-KEPT.update({"auto-round uneven": "mlx4 mlx5 mlx6 mlx8 w8a16 w4a16_asym", "int8 blocks": "w8a16"})
+KEPT.update({"compressed-tensors one scale": "w4a16 w8a16 w4a16_asym w8a8", "auto-round uneven": "mlx4 mlx5 mlx6 mlx8 w8a16 w4a16_asym", "int8 blocks": "w8a16"})
 LLAMA = {"model_type": "llama", "architectures": ["LlamaForCausalLM"], "hidden_size": 64, "intermediate_size": 192, "num_hidden_layers": 1,
          "num_attention_heads": 4, "num_key_value_heads": 4, "vocab_size": 32, "rms_norm_eps": 1e-5, "torch_dtype": "bfloat16"}
 
