@@ -25,6 +25,12 @@ bool tare_llama_loader_number(uint64_t *out, const void *numbers, const char *na
 bool tare_llama_has_keys(const tare_model *gguf, tare_str architecture, tare_error *why);
 bool tare_llama_keys_load(const tare_model *gguf, tare_str architecture, uint64_t blocks,
                           tare_error *why);
+/* Whether the loader reads a key of an architecture, by its name without it. */
+bool tare_llama_reads_key(tare_str architecture, const char *name);
+#define TARE_LLAMA_MOST_BLOCKS 512 /* of llama.cpp */
+/* Values that the keys must not have; their types are right. */
+bool tare_llama_values_load(const tare_model *gguf, tare_str architecture, uint64_t blocks,
+                            tare_error *why);
 /* What its reader of GGUF takes less of than the format allows. */
 bool tare_llama_file_loads(const tare_model *gguf, tare_error *why);
 /* The tokens of a tokenizer `kind`: of the right types, as many scores and types, none twice. */

@@ -10,10 +10,6 @@
 #include "llama/size_rules.h"
 #include "llama/tensor_names.h"
 
-#define MOST_BLOCKS    512 /* of llama.cpp */
-#define MOST_EXPERTS   1024
-#define MOST_FUNCTIONS 4 /* of scores of experts */
-
 typedef enum key_kind {
     U16,
     U32,
@@ -308,9 +304,9 @@ static bool is_right(const tare_value *v, key_kind kind, const keys *k) {
     case FOUR:
         return v->type == TARE_VALUE_I32 || (is_list(v) && v->as.a.count == 4);
     case LIST:
-        return is_list(v) && v->as.a.count <= MOST_BLOCKS;
+        return is_list(v) && v->as.a.count <= TARE_LLAMA_MOST_BLOCKS;
     case LIST_OR_U32:
-        return v->type == TARE_VALUE_U32 || (is_list(v) && v->as.a.count <= MOST_BLOCKS);
+        return v->type == TARE_VALUE_U32 || (is_list(v) && v->as.a.count <= TARE_LLAMA_MOST_BLOCKS);
     case LIST_U64:
         return is_list_of(v, TARE_VALUE_U64, TARE_VALUE_U64, TARE_VALUE_U64);
     case LIST_I32:
@@ -352,122 +348,21 @@ static bool are_right(const keys *k, const char *names, key_kind kind, bool are_
     return true;
 }
 
-/* ---- numbers --------------------------------------------------------------------------------- */
-
-/* The largest of a key's numbers; 0: there is none. */
-static uint64_t most(const keys *k, const char *name) {
-    char key[160];
-    uint64_t n = 0, largest = 0;
-    const tare_value *v = value_of(key, sizeof key, k, tare_str_of(name), false);
-    tare_array_walk walk;
-    tare_value element;
-    if (!v) return 0;
-    if (v->type != TARE_VALUE_ARRAY) return tare_value_u64(&n, v) ? n : 0;
-    tare_array_begin(&walk, &v->as.a);
-    while (tare_array_next(&element, &walk))
-        if (tare_value_u64(&n, &element)) largest = tare_max_u64(largest, n);
-    return largest;
-}
-
-static bool no_of(const keys *k, tare_error *why, const char *name, const char *what) {
-    char key[160];
-    value_of(key, sizeof key, k, tare_str_of(name), false);
-    return no(why, key, what);
-}
-
-/* What the loader asserts of experts. */
-static bool experts_load(const keys *k, tare_error *why) {
-    static const char few[] = "hunyuan-dense hunyuan_vl"; /* one expert is none there */
-    uint64_t n = most(k, "expert_count"), used = most(k, "expert_used_count");
-    const uint64_t groups = most(k, "expert_group_count");
-    if (n <= 1 && tare_llama_is_one_of(k->architecture, few)) n = used = 0;
-    if (n > MOST_EXPERTS)
-        return no_of(k, why, "expert_count", "llama.cpp takes 1,024 experts at most");
-    if (used > n) return no_of(k, why, "expert_used_count", "it is more than expert_count");
-    if (n && !used)
-        return no_of(k, why, "expert_used_count", "there are experts, and none of them is used");
-    if (groups && groups >= n)
-        return no_of(k, why, "expert_group_count", "it is not less than expert_count");
-    if (groups <= 1) return true;
-    const uint64_t groups_used = most(k, "expert_group_used_count");
-    if (n % groups) return no_of(k, why, "expert_group_count", "it does not divide expert_count");
-    if (!groups_used || groups_used >= groups)
-        return no_of(k, why, "expert_group_used_count", "it is not between 0 and the groups");
-    return true;
-}
-
-/* How scores of experts become weights. */
-static bool function_loads(const keys *k, tare_error *why) {
-    static const char name[] = "expert_gating_func";
-    static const char none_assumed[] =
-        "bailingmoe2 bailingmoe3 deepseek32 deepseek4 dots1 dots3note exaone-moe hy_v4 kimi-k3 "
-        "kimi-linear lfm2moe minimax-m2 minimax-m3 smallthinker";
-    char key[160];
-    const bool is_there = value_of(key, sizeof key, k, tare_str_of(name), false) != NULL;
-    const uint64_t n = most(k, name);
-    if (n > MOST_FUNCTIONS) return no(why, key, "llama.cpp knows no such function");
-    if (n > 0 || !tare_llama_is_one_of(k->architecture, none_assumed)) return true;
-    return no(why, key, is_there ? "llama.cpp needs a function" : "it is missing");
-}
-
-/* Where all of a head turns, whatever the key says. */
-static bool rotated_load(const keys *k, tare_error *why) {
-    static const char whole[] = "llama deci falcon llama-embed";
-    const uint64_t turned = most(k, "rope.dimension_count"),
-                   heads = most(k, "attention.head_count");
-    const uint64_t length = most(k, "attention.key_length");
-    char key[160];
-    if (!value_of(key, sizeof key, k, TARE_STR("rope.dimension_count"), false) || !heads ||
-        !tare_llama_is_one_of(k->architecture, whole))
-        return true;
-    if (turned == (length ? length : most(k, "embedding_length") / heads)) return true;
-    return no_of(k, why, "rope.dimension_count", "it is not the length of a head");
-}
-
-/* What is added under the root of a norm. */
-static bool norms_load(const keys *k, tare_error *why) {
-    static const char *const names[] = {"attention.layer_norm_rms_epsilon",
-                                        "attention.layer_norm_epsilon"};
-    char key[160];
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        const tare_value *v = value_of(key, sizeof key, k, tare_str_of(names[i]), false);
-        if (v && v->type == TARE_VALUE_F32 && !(v->as.f >= 0))
-            return no(why, key, "llama.cpp stops unless it is a number from 0 on");
-    }
-    return true;
-}
-
-/* How many tokens before are remembered: as many as the blocks look at. */
-static bool shifts_load(const keys *k, tare_error *why) {
-    static const char name[] = "token_shift_count";
-    char key[160];
-    const bool is_two = tare_llama_is_one_of(k->architecture, "rwkv6 rwkv7");
-    if (!is_two && !tare_llama_is_one_of(k->architecture, "arwkv7 rwkv6qwen2")) return true;
-    const bool is_there = value_of(key, sizeof key, k, tare_str_of(name), false) != NULL;
-    if ((is_there ? most(k, name) : 2) == (is_two ? 2 : 1)) return true;
-    return no_of(k, why, name,
-                 is_two ? "the blocks look at 2"
-                        : "the blocks look at 1, and without the key it is 2");
-}
-
-static bool numbers_load(const keys *k, tare_error *why) {
-    static const char scalings[] = "none linear yarn longrope";
-    char key[160];
-    if (k->blocks > MOST_BLOCKS)
-        return no_of(k, why, "block_count", "llama.cpp takes 512 blocks at most");
-    if (most(k, "nextn_predict_layers") > k->blocks)
-        return no_of(k, why, "nextn_predict_layers", "it is more than block_count");
-    const tare_value *v = value_of(key, sizeof key, k, TARE_STR("rope.scaling.type"), false);
-    if (v && !tare_llama_is_one_of(v->as.s, scalings))
-        return no(why, key, "llama.cpp knows no such scaling");
-    return norms_load(k, why) && experts_load(k, why) && function_loads(k, why) &&
-           rotated_load(k, why) && shifts_load(k, why);
+bool tare_llama_reads_key(tare_str architecture, const char *name) {
+    for (size_t i = 0; i < sizeof of_architecture / sizeof *of_architecture; i++)
+        if (tare_llama_is_one_of(tare_str_of(name), of_architecture[i].keys) &&
+            tare_llama_is_among(architecture, of_architecture[i].readers))
+            return true;
+    return false;
 }
 
 bool tare_llama_keys_load(const tare_model *gguf, tare_str architecture, uint64_t blocks,
                           tare_error *why) {
     keys k = {gguf, architecture, blocks, 0};
-    k.nextn = tare_min_u64(most(&k, "nextn_predict_layers"), blocks);
+    char key[160];
+    const tare_value *nextn =
+        value_of(key, sizeof key, &k, TARE_STR("nextn_predict_layers"), false);
+    if (nextn && tare_value_u64(&k.nextn, nextn)) k.nextn = tare_min_u64(k.nextn, blocks);
     for (size_t i = 0; i < sizeof of_all / sizeof *of_all; i++)
         if (!are_right(&k, of_all[i].keys, of_all[i].kind, true, why)) return false;
     for (size_t i = 0; i < sizeof of_architecture / sizeof *of_architecture; i++) {
@@ -476,5 +371,5 @@ bool tare_llama_keys_load(const tare_model *gguf, tare_str architecture, uint64_
         if (!are_right(&k, of_architecture[i].keys, of_architecture[i].kind, false, why))
             return false;
     }
-    return numbers_load(&k, why);
+    return true;
 }

@@ -19,7 +19,7 @@ typedef struct layers {
 
 /* Where blocks from leading_dense_block_count on are a mixture of experts, and no others are. */
 static const char dense_first[] =
-    "afmoe bailingmoe bailingmoe2 cohere2moe deepseek deepseek2 deepseek2-ocr deepseek32 dots1 "
+    "afmoe bailingmoe2 cohere2moe deepseek deepseek2 deepseek2-ocr deepseek32 dots1 "
     "ernie4_5-moe exaone-moe glm-dsa glm4moe hy_v4 kimi-linear laguna lfm2moe minimax-m3 mistral4";
 /* Where a list says which blocks are recurrent, or all but every n-th are; what only these have. */
 static const struct {
@@ -78,15 +78,33 @@ static bool no_block(tare_error *why, uint64_t block, const char *word, const ch
     return false;
 }
 
+static bool no_key(const layers *l, tare_error *why, const char *name, const char *what) {
+    char key[160];
+    snprintf(key, sizeof key, "%.*s.%s", (int)tare_min_u64(l->architecture.len, 64),
+             l->architecture.ptr, name);
+    tare_fail(why, TARE_ERR_UNSUPPORTED, what);
+    tare_error_item(why, TARE_ITEM_KEY, -1, tare_str_of(key));
+    return false;
+}
+
 static bool experts_fit(const layers *l, tare_error *why) {
+    static const char step_name[] = "interleave_moe_layer_step";
     const uint64_t lead = number_or(l, "leading_dense_block_count", 0);
+    /* and of those only every n-th */
+    const bool has_step = tare_str_is(l->architecture, "ernie4_5-moe");
+    const uint64_t step = has_step ? number_or(l, step_name, 1) : 1;
     if (!tare_llama_is_one_of(l->architecture, dense_first)) return true;
-    for (uint64_t i = 0; i < l->n; i++)
-        if (has(l, i, "ffn_gate_inp") != (i >= lead))
-            return no_block(why, i, "ffn_gate_inp",
-                            i < lead ? "by leading_dense_block_count the block has no experts"
-                                     : "it is missing: by leading_dense_block_count the block is a "
-                                       "mixture of experts");
+    if (step == 0) return no_key(l, why, step_name, "llama.cpp stops unless it is above 0");
+    for (uint64_t i = 0; i < l->n; i++) {
+        const bool has_experts = i >= lead && (i + 1) % step == 0;
+        if (has(l, i, "ffn_gate_inp") == has_experts) continue;
+        no_block(why, i, "ffn_gate_inp",
+                 has_experts ? "it is missing: by leading_dense_block_count the block is a "
+                               "mixture of experts"
+                             : "by leading_dense_block_count the block has no experts");
+        if (has_step) tare_error_detail(why, "and %s", step_name);
+        return false;
+    }
     return true;
 }
 
@@ -142,15 +160,6 @@ static bool recurrence_fits(const layers *l, tare_error *why) {
     return true;
 }
 
-static bool no_key(const layers *l, tare_error *why, const char *name, const char *what) {
-    char key[160];
-    snprintf(key, sizeof key, "%.*s.%s", (int)tare_min_u64(l->architecture.len, 64),
-             l->architecture.ptr, name);
-    tare_fail(why, TARE_ERR_UNSUPPORTED, what);
-    tare_error_item(why, TARE_ITEM_KEY, -1, tare_str_of(key));
-    return false;
-}
-
 /* Whether a block is without attention by its number of heads of keys, and has what stands for it. */
 static bool attention_fits(const layers *l, tare_error *why) {
     static const char archs[] = "granitehybrid jamba kimi-linear lfm2 lfm2moe plamo2";
@@ -192,6 +201,29 @@ static bool single_fits(const layers *l, tare_error *why) {
     return true;
 }
 
+/* Where a list of numbers says what a block has: heads of queries, of keys, a feed-forward network. */
+static bool listed_fits(const layers *l, tare_error *why) {
+    static const struct {
+        const char *key, *word;
+    } rows[] = {{"attention.head_count", "attn_output"},
+                {"attention.head_count_kv", "attn_q"},
+                {"feed_forward_length", "ffn_up"}};
+    const tare_llama_numbers numbers = {l->gguf, l->architecture, NULL};
+    if (!tare_str_is(l->architecture, "deci")) return true;
+    for (uint64_t i = 0; i < l->n; i++)
+        for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+            uint64_t n;
+            if (!tare_llama_loader_number(&n, &numbers, rows[k].key, i)) continue;
+            if (has(l, i, rows[k].word) == (n > 0)) continue;
+            no_block(why, i, rows[k].word,
+                     n ? "it is missing: by the keys the block has it"
+                       : "by the keys the block has none");
+            tare_error_detail(why, "%s", rows[k].key);
+            return false;
+        }
+    return true;
+}
+
 /* Latent attention that is kept as it is has one head of keys, of what is kept and what turns. */
 static bool latent_fits(const layers *l, tare_error *why) {
     const tare_llama_numbers numbers = {l->gguf, l->architecture, NULL};
@@ -220,13 +252,15 @@ static bool choice_fits(const layers *l, tare_error *why) {
     const tare_value *list = key_of(l, types);
     const bool is_used = number_or(l, top, 0) > 0;
     tare_array_walk walk;
-    if (!tare_str_is(l->architecture, "hy_v4")) return true;
+    const bool chooses_all = tare_str_is(l->architecture, "glm-dsa"); /* or has what it takes */
+    if (!chooses_all && !tare_str_is(l->architecture, "hy_v4")) return true;
     const bool is_list = list && list->type == TARE_VALUE_ARRAY;
     if (is_list) tare_array_begin(&walk, &list->as.a);
     for (uint64_t i = 0; i < l->n; i++) {
         const bool is_set = is_list ? next_is_set(&walk) : number_or(l, types, 0) > 0;
-        if (is_used && i == 0 && !is_set)
+        if (is_used && i == 0 && !is_set && (list || !chooses_all))
             return no_key(l, why, types, "the first block has to choose the tokens by itself");
+        if (chooses_all) return true;
         const bool has_choice = has(l, i, "indexer.proj");
         if (!is_used && has_choice)
             return no_key(l, why, top, "it is missing or 0, and a block chooses tokens");
@@ -264,6 +298,19 @@ static bool has_window(const layers *l, tare_error *why) {
     return !is_part || n_windows < l->n ||
            no_key(l, why, name,
                   "all blocks have a sliding window, and llama.cpp fails on such a model");
+}
+
+/* Whether positions are of use anywhere, where a list says in which blocks heads turn. */
+static bool turns_anywhere(const layers *l, tare_error *why) {
+    static const char name[] = "attention.rope_pattern";
+    const tare_value *list = key_of(l, name);
+    tare_array_walk walk;
+    if (!tare_str_is(l->architecture, "granite_swa") || !list || list->type != TARE_VALUE_ARRAY)
+        return true;
+    tare_array_begin(&walk, &list->as.a);
+    for (uint64_t i = 0; i < l->n; i++)
+        if (next_is_set(&walk)) return true;
+    return no_key(l, why, name, "heads turn in no block, and llama.cpp fails on such a model");
 }
 
 static bool is_recurrent(const layers *l, uint64_t i) {
@@ -425,18 +472,7 @@ static bool kda_fits(const layers *l, tare_error *why) {
     return true;
 }
 
-/* Heads of layers with a window may be narrower, and turn as much as others unless a key says less. */
-static bool narrow_fits(const layers *l, tare_error *why) {
-    static const char name[] = "rope.dimension_count_swa";
-    const uint64_t width = number_or(l, "attention.key_length_swa", UINT64_MAX),
-                   turned = number_or(l, name, number_or(l, "rope.dimension_count", 0));
-    if (turned <= width) return true;
-    no_key(l, why, name, "more than a head of layers with a window would turn");
-    tare_error_detail(why, "%llu of %llu", (unsigned long long)turned, (unsigned long long)width);
-    return false;
-}
-
-/* What turns is pairs, and, where it does so by three positions, a part of a head. */
+/* What turns by three positions is a part of a head. */
 static bool rotation_fits(const layers *l, tare_error *why) {
     static const char name[] = "rope.dimension_sections";
     const tare_value *list = key_of(l, name);
@@ -446,10 +482,6 @@ static bool rotation_fits(const layers *l, tare_error *why) {
     uint64_t sum = 0, n;
     tare_array_walk walk;
     tare_value v = {0};
-    if (!narrow_fits(l, why)) return false;
-    if (number_or(l, "rope.dimension_count", 0) % 2 == 1)
-        return no_key(l, why, "rope.dimension_count",
-                      "it is odd, and llama.cpp turns pairs of a head's numbers");
     if (!list || list->type != TARE_VALUE_ARRAY) return true;
     tare_array_begin(&walk, &list->as.a);
     while (tare_array_next(&v, &walk))
@@ -485,8 +517,9 @@ bool tare_llama_layers_load(const tare_model *gguf, tare_str architecture, uint6
     if (from >= l.n && from > 0) return has_window(&l, why);
     return experts_fit(&l, why) && every_nth_fits(&l, why) && recurrence_fits(&l, why) &&
            attention_fits(&l, why) && single_fits(&l, why) && latent_fits(&l, why) &&
-           choice_fits(&l, why) && is_mixed(&l, why) && has_window(&l, why) && norms_fit(&l, why) &&
-           squares_fit(&l, why) && expansion_fits(&l, why) && decoder_fits(&l, why) &&
-           values_fit(&l, why) && rotation_fits(&l, why) && widths_fit(&l, why) &&
-           gemma_fits(&l, why) && kda_fits(&l, why) && labels_fit(&l, why);
+           choice_fits(&l, why) && listed_fits(&l, why) && turns_anywhere(&l, why) &&
+           is_mixed(&l, why) && has_window(&l, why) && norms_fit(&l, why) && squares_fit(&l, why) &&
+           expansion_fits(&l, why) && decoder_fits(&l, why) && values_fit(&l, why) &&
+           rotation_fits(&l, why) && widths_fit(&l, why) && gemma_fits(&l, why) &&
+           kda_fits(&l, why) && labels_fit(&l, why);
 }

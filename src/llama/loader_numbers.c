@@ -13,32 +13,39 @@
 
 #define MOST_BLOCKS 4096 /* of an array with a number for each */
 
+/* The number is that of the first block, in whichever it is asked for; it stands for 0, too. */
+enum { OF_MODEL = 1, OR_ZERO = 2 };
+
 /* Sums (size_rules.h) that stand for keys in these architectures; NULL: in all, but those of rows before.
  * What no row has is not known. */
 static const struct {
     const char *keys, *sum, *archs;
-    bool of_model; /* of the first block, in whichever it is asked for */
+    unsigned how;
 } assumed[] = {
-    {"attention.head_count_kv", "embedding_length/wkv.head_size", "rwkv6qwen2", false},
-    {"attention.head_count_kv", "attention.head_count", NULL, false},
+    {"attention.head_count_kv", "embedding_length/wkv.head_size", "rwkv6qwen2", 0},
+    {"attention.head_count_kv", "attention.head_count", NULL, 0},
     {"attention.key_length attention.value_length", "embedding_length/attention.head_count", NULL,
-     true},
-    {"rope.dimension_count", "attention.key_length", NULL, true},
-    {"expert_feed_forward_length", "feed_forward_length", "grok", false},
-    {"expert_feed_forward_length", "0", "gemma4 qwen4exp smallthinker", false},
-    {"expert_shared_feed_forward_length", "expert_feed_forward_length", "hy_v3", false},
+     OF_MODEL},
+    {"rope.dimension_count", "attention.key_length", NULL, OF_MODEL},
+    {"expert_feed_forward_length", "feed_forward_length", "grok", OR_ZERO},
+    {"expert_feed_forward_length", "0", "gemma4 qwen4exp smallthinker", 0},
+    {"expert_shared_feed_forward_length", "expert_feed_forward_length", "bailingmoe2 hy_v3",
+     OR_ZERO},
+    {"expert_shared_feed_forward_length", "expert_feed_forward_length*expert_shared_count",
+     "cohere2moe exaone-moe", OR_ZERO},
+    {"expert_chunk_feed_forward_length", "attention.key_length", "grovemoe", OF_MODEL | OR_ZERO},
     {"expert_shared_feed_forward_length", "0",
      "ernie4_5 ernie4_5-moe granite granite_swa granitehybrid granitemoe nemotron_h "
      "nemotron_h_moe paddleocr qwen4exp step35",
-     false},
-    {"expert_shared_feed_forward_length", "feed_forward_length", "qwen2moe", false},
+     0},
+    {"expert_shared_feed_forward_length", "feed_forward_length", "hunyuan-moe qwen2moe", OR_ZERO},
     {"expert_feed_forward_length", "feed_forward_length/expert_used_count",
      "llada-moe nemotron_h nemotron_h_moe qwen2moe qwen35moe qwen3moe qwen3next qwen3vlmoe rnd1",
-     false},
-    {"attention.gate_lora_rank", "0", "arwkv7 rwkv7", false},
+     OR_ZERO},
+    {"attention.gate_lora_rank", "0", "arwkv7 rwkv7", 0},
     {"attention.head_count feed_forward_length expert_count attention.q_lora_rank "
      "attention.indexer.head_count attention.indexer.key_length",
-     "0", NULL, false},
+     "0", NULL, 0},
 };
 
 /* Element i of an array, which llama.cpp has one of for each block. */
@@ -52,9 +59,11 @@ static bool element(tare_value *out, const tare_array *a, uint64_t i) {
     return true;
 }
 
+/* NULL, too, of a key that is there and not read in this architecture. */
 static const tare_metadata *key_of(const tare_llama_numbers *s, const char *name) {
     char key[160];
     const bool is_whole = name[0] == '=';
+    if (!is_whole && !tare_llama_reads_key(s->architecture, name)) return NULL;
     snprintf(key, sizeof key, "%.*s%s%s", is_whole ? 0 : (int)tare_min_u64(s->architecture.len, 64),
              s->architecture.ptr, is_whole ? "" : ".", name + is_whole);
     const int64_t i = tare_model_find_key(s->gguf, tare_str_of(key));
@@ -100,15 +109,18 @@ static const char *name_in(const tare_llama_numbers *s, const char *name, uint64
     return name;
 }
 
-static bool is_assumed(uint64_t *out, const tare_llama_numbers *s, const char *name,
-                       uint64_t block) {
+/* `is_zero`: the key is there, and 0. */
+static bool is_assumed(uint64_t *out, const tare_llama_numbers *s, const char *name, uint64_t block,
+                       bool is_zero) {
     for (size_t i = 0; i < sizeof assumed / sizeof *assumed; i++) {
         const char *sum = assumed[i].sum;
         if (!tare_llama_is_one_of(tare_str_of(name), assumed[i].keys) ||
-            !tare_llama_is_among(s->architecture, assumed[i].archs))
+            !tare_llama_is_among(s->architecture, assumed[i].archs) ||
+            (is_zero && !(assumed[i].how & OR_ZERO)))
             continue;
         if (strcmp(sum, "0") == 0) note_missing(s, name);
-        return tare_llama_size_sum(out, &sum, assumed[i].of_model ? TARE_LLAMA_OF_MODEL : block,
+        return tare_llama_size_sum(out, &sum,
+                                   assumed[i].how & OF_MODEL ? TARE_LLAMA_OF_MODEL : block,
                                    tare_llama_loader_number, s);
     }
     return false;
@@ -119,10 +131,13 @@ bool tare_llama_loader_number(uint64_t *out, const void *numbers, const char *na
     const tare_llama_numbers *s = numbers;
     name = name_in(s, name, block);
     const tare_metadata *m = key_of(s, name);
-    if (!m) return is_assumed(out, s, name, block);
-    if (m->value.type == TARE_VALUE_ARRAY) { /* 0 is of layers without such tensors */
-        tare_value v = {0};
-        return element(&v, &m->value.as.a, block) && tare_value_u64(out, &v) && *out > 0;
+    if (!m) return is_assumed(out, s, name, block, false);
+    tare_value v = m->value;
+    if (v.type == TARE_VALUE_ARRAY && !element(&v, &m->value.as.a, block)) return false;
+    if (!tare_value_u64(out, &v)) { /* a number below 0, which is a large one there */
+        if (v.type != TARE_VALUE_I32) return false;
+        *out = (uint32_t)v.as.i;
     }
-    return tare_value_u64(out, &m->value); /* 0, too, which no tensor has that the key is of */
+    if (*out == 0) is_assumed(out, s, name, block, true);
+    return true; /* 0, too, which no tensor has that the key is of */
 }

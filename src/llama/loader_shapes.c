@@ -92,13 +92,15 @@ static bool has_loader_size(const sized *s, const tare_tensor *t, tare_error *wh
     return true;
 }
 
-/* Factors of rotary positions: one for each pair of what turns of a head. */
+/* Factors of rotary positions: one for each pair of what turns of a head, or of all of it. */
 static bool has_factors(const sized *s, const tare_tensor *t, tare_error *why) {
     static const char names[] =
         "rope_factors_long.weight rope_factors_short.weight rope_freqs.weight";
+    const char *key =
+        tare_str_is(s->architecture, "gemma4") ? "attention.key_length" : "rope.dimension_count";
     uint64_t turned;
     if (!tare_llama_is_one_of(t->name, names) ||
-        !tare_llama_loader_number(&turned, s, "rope.dimension_count", TARE_LLAMA_OF_MODEL) ||
+        !tare_llama_loader_number(&turned, s, key, TARE_LLAMA_OF_MODEL) ||
         t->n_elements == turned / 2)
         return true;
     no(why, t->name, "it needs a factor for every two rotated elements of a head");

@@ -38,6 +38,7 @@ enum { COLS = 0, ROWS = 1, STACK = 2 }; /* dimensions, fastest first */
 #define KEYS        "attention.key_length_mla"
 #define VALUES      "attention.value_length_mla"
 #define CHUNK       "expert_chunk_feed_forward_length"
+#define TURNED      "bailingmoe gpt-oss"
 #define LINEAR      "attention.head_count*kda.head_dim"
 
 const tare_llama_loader_size tare_llama_loader_sizes[] = {
@@ -132,9 +133,13 @@ const tare_llama_loader_size tare_llama_loader_sizes[] = {
     {"attention.key_length", B("attn_q_norm") B("attn_k_norm"), COLS,
      "bailingmoe2 openelm plamo3 stablelm", NULL},
     {"feed_forward_length", B("ffn_sub_norm"), COLS, "bitnet", NULL},
+    /* heads that turn as a whole, and are as wide as what turns */
+    {HEADS "*rope.dimension_count", B("attn_q"), ROWS, TURNED, NULL},
+    {HEADS "_kv*rope.dimension_count", B("attn_k") B("attn_v"), ROWS, TURNED, NULL},
+    {HEADS "*rope.dimension_count", B("attn_output"), COLS, TURNED, NULL},
     /* CogVLM's second set */
     {WIDTH, B("vis_attn_qkv") B("vis_gate") B("vis_up"), COLS, "cogvlm", NULL},
-    {"3*" HEADS "*attention.key_length", B("vis_attn_qkv"), ROWS, "cogvlm", NULL},
+    {"3*" HEADS "*attention.key_length", B("attn_qkv") B("vis_attn_qkv"), ROWS, "cogvlm", NULL},
     {HEADS "*attention.key_length", B("vis_attn_output"), COLS, "cogvlm", NULL},
     {WIDTH, B("vis_attn_output") B("vis_down"), ROWS, "cogvlm", NULL},
     {"feed_forward_length", B("vis_gate") B("vis_up"), ROWS, "cogvlm", NULL},
@@ -157,6 +162,11 @@ const tare_llama_loader_size tare_llama_loader_sizes[] = {
     {CHUNK, B("ffn_down_chexps"), COLS, NULL, NULL},
     {"expert_count/experts_per_group", B("ffn_up_chexps") B("ffn_gate_chexps") B("ffn_down_chexps"),
      STACK, NULL, NULL},
+    /* several shared experts side by side, each as wide as a key says */
+    {"expert_shared_feed_forward_length*expert_shared_count", B("ffn_gate_shexp") B("ffn_up_shexp"),
+     ROWS, "bailingmoe2", NULL},
+    {"expert_shared_feed_forward_length*expert_shared_count", B("ffn_down_shexp"), COLS,
+     "bailingmoe2", NULL},
     /* gates, and norms of experts */
     {WIDTH,
      B("ffn_gate_inp_shexp") B("pre_ffw_norm_2") B("post_ffw_norm_1") B("post_ffw_norm_2") BARE(

@@ -143,7 +143,8 @@ static bool is_about(const about *rows, size_t n, tare_str architecture, tare_st
 typedef struct loaded {
     const tare_model *gguf;
     tare_str architecture;
-    uint64_t blocks;
+    uint64_t blocks,
+        predicting; /* blocks in all; of these, the last ones, which predict more tokens */
     bool has_experts;
     const tare_llama_arch *rows[MOST_ROWS];
     size_t n_rows;
@@ -239,6 +240,10 @@ static bool is_of_experts(tare_str word) {
            tare_str_is(word, "ffn_gate_inp");
 }
 
+static bool is_of_prediction(tare_str word) {
+    return tare_str_starts(word, TARE_STR("nextn."));
+}
+
 /* A number of the architecture; 0: it has none. */
 static uint64_t number_of(const loaded *l, const char *name) {
     char key[160];
@@ -280,6 +285,8 @@ static const char *why_not(const loaded *l, const part *p) {
     if (tare_str_is(p->word, "attn_qkv") && has_beside(l->gguf, p, "attn_q"))
         return "attn_q is there as well";
     if (is_instead(l, p)) return "the block has no attention";
+    if (p->is_in_block && p->block < l->blocks - l->predicting && is_of_prediction(p->word))
+        return "by nextn_predict_layers the block predicts no more tokens";
     if (tare_str_is(p->word, "exp_probs_b") && !tare_str_is(l->architecture, "hy_v3") &&
         !has_beside(l->gguf, p, "ffn_gate_inp"))
         return "the block has no experts";
@@ -297,6 +304,7 @@ bool tare_llama_tensors_load(const tare_model *gguf, tare_str architecture, uint
     if (tare_llama_is_one_of(architecture, unlisted)) return true;
     find_rows(&l);
     l.blocks = taken_blocks(&l);
+    l.predicting = tare_min_u64(number_of(&l, "nextn_predict_layers"), l.blocks);
     l.has_experts = number_of(&l, "expert_count") > 0;
     for (size_t i = 0; i < gguf->catalog.n_tensors; i++) {
         part p = {.name = gguf->catalog.tensors[i].name};

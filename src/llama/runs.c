@@ -278,6 +278,7 @@ bool tare_llama_can_run(const tare_model *model, tare_error *why) {
     const uint64_t from = first_block(model, architecture, blocks);
     const uint64_t needed = from ? blocks : needed_blocks(model, architecture, blocks);
     return tare_llama_keys_load(model, architecture, blocks, why) &&
+           tare_llama_values_load(model, architecture, blocks, why) &&
            tare_llama_has_keys(model, architecture, why) && has_tokenizer(&tokens, model, why) &&
            has_tensors(model, architecture, from, needed, tokens, why) &&
            is_whole(model, architecture, from, blocks, needed, why) &&

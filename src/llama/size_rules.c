@@ -67,6 +67,10 @@ enum { COLS = 0, ROWS = 1, STACK = 2 }; /* dimensions, fastest first */
 /* But where the gate's rows follow those of `up` in one tensor. */
 #define FUSED_GATE                                                                                 \
     "!arctic chatglm glm4 granite_swa jina-bert-v2 modern-bert neo-bert phi3 plamo2 plamo3"
+/* But where the key is there, and nothing is made of it. */
+#define OWN_EXPERTS "!hunyuan-moe"
+/* But where it is the width of each of several shared experts. */
+#define NOT_EACH_SHARED "!bailingmoe2"
 /* Where shared experts are as many as the key says, beside each other. */
 #define SHARED_BESIDE                                                                              \
     "afmoe bailingmoe deepseek deepseek2 deepseek2-ocr deepseek32 dots1 glm-dsa glm4moe hy_v4 "    \
@@ -79,8 +83,9 @@ const tare_llama_size_rule tare_llama_size_rules[] = {
     {INNER, "feed_forward_length", NULL, B("ffn_down"), COLS, WIDE_BESIDE},
     {INNER, "feed_forward_length", NULL, B("ffn_down_exps"), COLS, PLAIN_EXPERTS},
     {EXPERTS, "expert_count", NULL, B("ffn_down_exps"), STACK, NULL},
-    {EXPERT_INNER, "expert_feed_forward_length", NULL, B("ffn_down_exps"), COLS, NULL},
-    {SHARED_INNER, "expert_shared_feed_forward_length", NULL, B("ffn_down_shexp"), COLS, NULL},
+    {EXPERT_INNER, "expert_feed_forward_length", NULL, B("ffn_down_exps"), COLS, OWN_EXPERTS},
+    {SHARED_INNER, "expert_shared_feed_forward_length", NULL, B("ffn_down_shexp"), COLS,
+     NOT_EACH_SHARED},
     {LOADER, "expert_feed_forward_length", "expert_shared_count", B("ffn_down_shexp"), COLS,
      SHARED_BESIDE},
     {LOADER, "expert_feed_forward_length", NULL, B("ffn_down_shexp"), COLS, "llama4"},
@@ -103,7 +108,7 @@ const tare_llama_size_rule tare_llama_size_rules[] = {
     {HEADS, "attention.head_count", "attention.value_length", B("attn_output"), COLS, PLAIN_HEADS},
     {LOADER, "attention.head_count", "attention.value_length", B("attn_output"), COLS, OTHER_HEADS},
     {LOADER, "attention.head_count 2*attention.head_count_kv", "attention.key_length",
-     B("attn_qkv"), ROWS, GATED_QUERIES " minimax-01"},
+     B("attn_qkv"), ROWS, GATED_QUERIES " cogvlm minimax-01"},
     {LOADER, "context_length", NULL, "position_embd.weight", ROWS, NULL},
     {LOADER, "attention.head_count", NULL, B("attn_sinks"), COLS, NULL},
     {LOADER, "attention.q_lora_rank", NULL, B("attn_q_a"), ROWS, NULL},
@@ -120,9 +125,9 @@ const tare_llama_size_rule tare_llama_size_rules[] = {
     {EXPERTS, "expert_count", NULL, B("ffn_gate_inp"), ROWS, NULL},
     {EXPERTS, "expert_count", NULL, B("ffn_gate_exps") B("ffn_up_exps"), STACK, NULL},
     {EXPERT_INNER, "expert_feed_forward_length", NULL, B("ffn_gate_exps") B("ffn_up_exps"), ROWS,
-     NULL},
+     OWN_EXPERTS},
     {SHARED_INNER, "expert_shared_feed_forward_length", NULL, B("ffn_gate_shexp") B("ffn_up_shexp"),
-     ROWS, FUSED_GATE},
+     ROWS, FUSED_GATE " bailingmoe2"},
     {LOADER, "expert_feed_forward_length", "expert_shared_count",
      B("ffn_gate_shexp") B("ffn_up_shexp"), ROWS, SHARED_BESIDE},
     {LOADER, "expert_feed_forward_length", NULL, B("ffn_gate_shexp") B("ffn_up_shexp"), ROWS,

@@ -93,11 +93,11 @@ class Model:
             raise RuntimeError(self.of.fault())
         return context
 
-    def compute(self, context, ids, encodes):
+    def compute(self, context, ids, encodes, first=0):
         b = self.of.batch_init(len(ids), 0, 1)
         b.n_tokens = len(ids)
         for i, token in enumerate(ids):
-            b.token[i], b.pos[i], b.n_seq_id[i], b.logits[i] = token, i, 1, 1
+            b.token[i], b.pos[i], b.n_seq_id[i], b.logits[i] = token, first + i, 1, 1
             b.seq_id[i][0] = 0
         if (self.of.encode if encodes else self.of.decode)(context, b):
             raise RuntimeError(self.of.fault())
@@ -125,3 +125,26 @@ class Model:
         if pooling != NONE:
             return np.ctypeslib.as_array(self.of.get_embeddings_seq(context, 0), (width,)).copy()
         return np.array([np.ctypeslib.as_array(self.of.get_embeddings_ith(context, i), (width,)).copy() for i in range(len(ids))])
+
+    def tokens(self, text):
+        ids = (c_int32 * 64)()
+        n = self.of.tokenize(self.of.model_get_vocab(self.model), text, len(text), ids, len(ids), True, True)
+        if n <= 0:
+            raise RuntimeError("no tokens")
+        return list(ids[:n])
+
+    def say(self, text, is_encoder):
+        """As programs do: a few tokens behind a text, or its embedding."""
+        p = self.of.context_default_params()
+        p.n_ctx = p.n_batch = p.n_ubatch = 64
+        p.n_threads = p.n_threads_batch = 1
+        if is_encoder:
+            p.embeddings, p.pooling = True, MEAN
+        context = self.of.init_from_model(self.model, p)
+        if not context:
+            raise RuntimeError(self.of.fault())
+        encodes = is_encoder and self.of.model_has_encoder(self.model) and not self.of.model_has_decoder(self.model)
+        at = 0
+        for ids in [self.tokens(text)] + [[5], [6]] * (not is_encoder):
+            self.compute(context, ids, encodes, at)
+            at += len(ids)

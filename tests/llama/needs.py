@@ -303,8 +303,6 @@ def main():
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
     asks = "--llama-cpp" in more
-    if asks:
-        import xllamacpp  # noqa: F401: before the forks
     texts = [n for n, (_, about) in sorted(tiny_models.MODELS.items()) if not about.get("tower")]
     found, n = [], 0
     for name in [m for m in more if m[0] != "-"] or (texts if asks else sorted({*USUAL, *WIDTHS, *SPARED, *MORE, *PREDICTING, *(m for m, _ in ALSO), *(m for m, _, _ in HALF)})):

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Values of keys that llama.cpp's loader refuses, or that its graph stops at, whatever the tensors
+ * are: counts that do not go together, parts of heads that cannot turn. */
+#include <stdio.h>
+
+#include "base/arith.h"
+#include "base/str.h"
+#include "llama/loader.h"
+#include "llama/size_rules.h"
+#include "llama/tensor_names.h"
+
+#define MOST_EXPERTS   1024 /* of llama.cpp */
+#define MOST_FUNCTIONS 4    /* of scores of experts */
+#define MOST_KEY       160
+
+typedef struct values {
+    const tare_model *gguf;
+    tare_str architecture;
+} values;
+
+/* "llama." and a name. */
+static void key_name(char *key, const values *s, const char *name) {
+    snprintf(key, MOST_KEY, "%.*s.%s", (int)tare_min_u64(s->architecture.len, 64),
+             s->architecture.ptr, name);
+}
+
+/* NULL: there is none, or no loader reads it in this architecture. */
+static const tare_value *value_of(const values *s, const char *name) {
+    char key[MOST_KEY];
+    if (!tare_llama_reads_key(s->architecture, name)) return NULL;
+    key_name(key, s, name);
+    const int64_t i = tare_model_find_key(s->gguf, tare_str_of(key));
+    return i < 0 ? NULL : &s->gguf->catalog.metadata[i].value;
+}
+
+/* The largest of a key's numbers; 0: there is none. */
+static uint64_t most(const values *s, const char *name) {
+    uint64_t n = 0, largest = 0;
+    const tare_value *v = value_of(s, name);
+    tare_array_walk walk;
+    tare_value element;
+    if (!v) return 0;
+    if (v->type != TARE_VALUE_ARRAY) return tare_value_u64(&n, v) ? n : 0;
+    tare_array_begin(&walk, &v->as.a);
+    while (tare_array_next(&element, &walk))
+        if (tare_value_u64(&n, &element)) largest = tare_max_u64(largest, n);
+    return largest;
+}
+
+static bool no(const values *s, tare_error *why, const char *name, const char *what) {
+    char key[MOST_KEY];
+    key_name(key, s, name);
+    tare_fail(why, TARE_ERR_UNSUPPORTED, what);
+    tare_error_item(why, TARE_ITEM_KEY, -1, tare_str_of(key));
+    return false;
+}
+
+/* ---- experts --------------------------------------------------------------------------------- */
+
+/* What the loader asserts of experts. */
+static bool experts_load(const values *s, tare_error *why) {
+    static const char few[] = "hunyuan-dense hunyuan_vl"; /* one expert is none there */
+    uint64_t n = most(s, "expert_count"), used = most(s, "expert_used_count");
+    const uint64_t groups = most(s, "expert_group_count");
+    if (n <= 1 && tare_llama_is_one_of(s->architecture, few)) n = used = 0;
+    if (n > MOST_EXPERTS)
+        return no(s, why, "expert_count", "llama.cpp takes 1,024 experts at most");
+    if (used > n) return no(s, why, "expert_used_count", "it is more than expert_count");
+    if (n && !used)
+        return no(s, why, "expert_used_count", "there are experts, and none of them is used");
+    if (groups && groups >= n)
+        return no(s, why, "expert_group_count", "it is not less than expert_count");
+    if (groups <= 1) return true;
+    const uint64_t groups_used = most(s, "expert_group_used_count");
+    if (n % groups) return no(s, why, "expert_group_count", "it does not divide expert_count");
+    if (!groups_used || groups_used >= groups)
+        return no(s, why, "expert_group_used_count", "it is not between 0 and the groups");
+    return true;
+}
+
+/* Smaller experts, one beside each group of the others. */
+static bool groups_load(const values *s, tare_error *why) {
+    static const char name[] = "experts_per_group", used[] = "expert_used_count";
+    const uint64_t n = most(s, name);
+    if (!value_of(s, name)) return true;
+    if (n == 0) return no(s, why, name, "llama.cpp stops unless it is above 0");
+    return most(s, used) <= most(s, "expert_count") / n ||
+           no(s, why, used, "it is more than there are groups by experts_per_group");
+}
+
+/* How scores of experts become weights. */
+static bool function_loads(const values *s, tare_error *why) {
+    static const char name[] = "expert_gating_func";
+    static const char none_assumed[] =
+        "bailingmoe2 bailingmoe3 deepseek32 deepseek4 dots1 dots3note exaone-moe hy_v4 kimi-k3 "
+        "kimi-linear lfm2moe minimax-m2 minimax-m3 smallthinker";
+    const uint64_t n = most(s, name);
+    if (n > MOST_FUNCTIONS) return no(s, why, name, "llama.cpp knows no such function");
+    if (n > 0 || !tare_llama_is_one_of(s->architecture, none_assumed)) return true;
+    return no(s, why, name, value_of(s, name) ? "llama.cpp needs a function" : "it is missing");
+}
+
+/* ---- heads ----------------------------------------------------------------------------------- */
+
+/* Where a head is not turned, and so nothing is said of how much of it. */
+static const char unturned[] =
+    "arwkv7 bert bloom deepseek2-ocr gpt2 jais jamba jina-bert-v2 mamba mamba2 mpt nemotron_h "
+    "nemotron_h_moe refact rwkv6 rwkv6qwen2 rwkv7 starcoder t5 t5encoder wavtokenizer-dec";
+/* Where all of a head turns, whatever the key says. */
+static const char turned_whole[] =
+    "apertus arcee arctic baichuan chameleon codeshell cogvlm cohere2moe dbrx deci deepseek "
+    "dots1 dream ernie4_5 ernie4_5-moe exaone exaone-moe exaone4 falcon granite granite_swa "
+    "granitemoe grok grovemoe hunyuan-dense hunyuan-moe hunyuan_vl hy_v3 internlm2 jais2 llada "
+    "llada-moe llama llama-embed llama4 maincoder mellum minicpm mistral3 olmo olmo2 olmoe "
+    "orion pangu-embedded plamo qwen2 qwen2moe qwen2vl qwen3 qwen3moe qwen3vl qwen3vlmoe rnd1 "
+    "seed_oss smallthinker smollm3 starcoder2 talkie xverse";
+
+/* Where it depends on a key whether heads turn at all. */
+static bool turns(const values *s) {
+    const tare_value *v = value_of(s, "rope.scaling.finetuned");
+    if (tare_str_is(s->architecture, "granitehybrid")) return !v || v->as.u > 0;
+    return !tare_llama_is_one_of(s->architecture, unturned);
+}
+
+/* How much of a head of `length` numbers turns by its position. */
+static bool part_loads(const values *s, const char *name, uint64_t turned, uint64_t length,
+                       bool is_whole, tare_error *why) {
+    const char *what = turned == length ? NULL
+                       : is_whole       ? "it is not the length of a head"
+                       : turned == 0    ? "llama.cpp turns a part of each head in this architecture"
+                       : turned % 2     ? "it is odd, and llama.cpp turns pairs of a head's numbers"
+                       : turned > length ? "it is more than a head has"
+                                         : NULL;
+    if (!what) return true;
+    no(s, why, name, what);
+    tare_error_detail(why, "%llu of %llu", (unsigned long long)turned, (unsigned long long)length);
+    return false;
+}
+
+/* Heads of layers with a window may be narrower, and turn as much as others unless a key says less. */
+static bool rotated_load(const values *s, tare_error *why) {
+    static const char name[] = "rope.dimension_count", narrow[] = "rope.dimension_count_swa";
+    static const char width[] = "attention.key_length", narrow_width[] = "attention.key_length_swa";
+    const tare_llama_numbers numbers = {s->gguf, s->architecture, NULL};
+    const bool is_whole = tare_llama_is_one_of(s->architecture, turned_whole);
+    uint64_t length, turned;
+    if (!turns(s) || !tare_llama_loader_number(&length, &numbers, width, TARE_LLAMA_OF_MODEL) ||
+        !tare_llama_loader_number(&turned, &numbers, name, TARE_LLAMA_OF_MODEL))
+        return true;
+    if (value_of(s, name) && !part_loads(s, name, turned, length, is_whole, why)) return false;
+    if (!tare_llama_reads_key(s->architecture, "attention.sliding_window") ||
+        (!value_of(s, narrow) && !value_of(s, narrow_width)))
+        return true;
+    if (value_of(s, narrow_width)) length = most(s, narrow_width);
+    if (value_of(s, narrow)) turned = most(s, narrow);
+    return part_loads(s, narrow, turned, length, false, why);
+}
+
+/* The last layers may use keys and values of earlier ones. */
+static bool shared_load(const values *s, uint64_t blocks, tare_error *why) {
+    static const char name[] = "attention.shared_kv_layers";
+    const uint64_t n = most(s, name);
+    return !value_of(s, name) || !tare_str_is(s->architecture, "gemma4") ||
+           (n <= blocks && blocks - n >= 2) ||
+           no(s, why, name, "llama.cpp stops unless two layers have keys of their own");
+}
+
+/* What is added under the root of a norm. */
+static bool norms_load(const values *s, tare_error *why) {
+    static const char *const names[] = {"attention.layer_norm_rms_epsilon",
+                                        "attention.layer_norm_epsilon"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const tare_value *v = value_of(s, names[i]);
+        if (v && v->type == TARE_VALUE_F32 && !(v->as.f >= 0))
+            return no(s, why, names[i], "llama.cpp stops unless it is a number from 0 on");
+    }
+    return true;
+}
+
+/* How many tokens before are remembered: as many as the blocks look at. */
+static bool shifts_load(const values *s, tare_error *why) {
+    static const char name[] = "token_shift_count";
+    const bool is_two = tare_llama_is_one_of(s->architecture, "rwkv6 rwkv7");
+    if (!is_two && !tare_llama_is_one_of(s->architecture, "arwkv7 rwkv6qwen2")) return true;
+    if ((value_of(s, name) ? most(s, name) : 2) == (is_two ? 2 : 1)) return true;
+    return no(s, why, name,
+              is_two ? "the blocks look at 2"
+                     : "the blocks look at 1, and without the key it is 2");
+}
+
+/* Heads of RWKV are all as wide as a key says, and as many as fit. */
+static bool states_load(const values *s, tare_error *why) {
+    static const char width[] = "wkv.head_size", heads[] = "attention.head_count_kv";
+    const uint64_t embeddings = most(s, "embedding_length"), n = most(s, width);
+    if (!value_of(s, width)) return true;
+    if (n == 0 || embeddings % n) return no(s, why, width, "it does not divide embedding_length");
+    const char *const name = value_of(s, heads) ? heads : "attention.head_count";
+    if (!tare_str_is(s->architecture, "rwkv6") || most(s, name) == 0 ||
+        most(s, name) == embeddings / n)
+        return true;
+    no(s, why, name, "it is neither 0 nor what wkv.head_size makes of embedding_length");
+    tare_error_detail(why, "%llu, not %llu", (unsigned long long)most(s, name),
+                      (unsigned long long)(embeddings / n));
+    return false;
+}
+
+bool tare_llama_values_load(const tare_model *gguf, tare_str architecture, uint64_t blocks,
+                            tare_error *why) {
+    static const char scalings[] = "none linear yarn longrope";
+    const values s = {gguf, architecture};
+    if (blocks > TARE_LLAMA_MOST_BLOCKS)
+        return no(&s, why, "block_count", "llama.cpp takes 512 blocks at most");
+    if (most(&s, "nextn_predict_layers") > blocks)
+        return no(&s, why, "nextn_predict_layers", "it is more than block_count");
+    const tare_value *v = value_of(&s, "rope.scaling.type");
+    if (v && !tare_llama_is_one_of(v->as.s, scalings))
+        return no(&s, why, "rope.scaling.type", "llama.cpp knows no such scaling");
+    return norms_load(&s, why) && experts_load(&s, why) && groups_load(&s, why) &&
+           function_loads(&s, why) && shared_load(&s, blocks, why) && rotated_load(&s, why) &&
+           shifts_load(&s, why) && states_load(&s, why);
+}
