@@ -49,6 +49,9 @@ bool tare_is_activation_scale(tare_str name) {
                                         "k_scale",
                                         "v_scale",
                                         "kv_scale",
+                                        "kv_cache_scale",
+                                        "k_cache_scale",
+                                        "v_cache_scale",
                                         "scale_input",
                                         "input_scale_ub",
                                         "activation_scale_ub",
@@ -131,6 +134,32 @@ static int64_t codes_before(const tare_weight_search *s, tare_str name) {
         if (codes != self && tare_is_codes(s, codes)) return codes;
     }
     return -1;
+}
+
+/* ---- what changes codes, and is no scale ------------------------------------------------------- */
+
+/* Words of what is added to a weight, or says in which order or basis it is. */
+static bool says_change(tare_str word) {
+    static const char *const words[] = {
+        "perm",     "permutation", "order", "reorder",  "outlier", "outliers", "sparse",
+        "residual", "residuals",   "svd",   "codebook", "lowrank", "rank",     "codebooks",
+        "mask",     "correction",  "su",    "sv",       "suh",     "svh",      "had",
+        "hadamard", "rotation",    "rot",   "indices"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (word.len == strlen(words[i]) && find_word(word, tare_str_of(words[i])) == 0)
+            return true;
+    return false;
+}
+
+int64_t tare_codes_changed_by(const tare_weight_search *s, tare_str name) {
+    const tare_str part = last_part(name), module = parent_of(name);
+    bool says = false;
+    if (module.len == 0 || tare_str_ends(part, TARE_STR("bias"))) return -1;
+    for (size_t from = 0, to; from < part.len; from = to + 1) {
+        for (to = from; to < part.len && part.ptr[to] != '_'; to++) continue;
+        says = says || says_change((tare_str){part.ptr + from, to - from});
+    }
+    return says ? tare_codes_of(s, module) : -1;
 }
 
 /* ---- any name ---------------------------------------------------------------------------------- */

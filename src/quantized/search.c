@@ -201,6 +201,19 @@ static tare_status note_beside(tare_weight_search *s, size_t i, tare_error *err)
     return note_refusal(s, codes, TARE_ERR_UNSUPPORTED, unused_scale, (int64_t)i, err);
 }
 
+/* What lies beside codes under a name that says that the weight is another number than theirs. */
+static tare_status note_change(tare_weight_search *s, size_t i, tare_error *err) {
+    if (s->weight_of[i] >= 0 || s->is_dropped[i] || (s->m->notes && s->m->notes[i].scheme))
+        return TARE_OK;
+    const int64_t codes = tare_codes_changed_by(s, tensor(s, (int64_t)i)->name);
+    if (codes < 0 || codes == (int64_t)i || s->weight_of[codes] < 0) return TARE_OK;
+    return note_refusal(
+        s, codes, TARE_ERR_UNSUPPORTED,
+        "beside its codes, named like what is added to them or changes their order, "
+        "and not used: they are not the weight without it",
+        (int64_t)i, err);
+}
+
 /* Whether codes have a name that only those of a scheme have, or, where settings say that the model is
  * packed, that of a weight; small floats whatever name, where each has a scale by quant_method. */
 static bool is_of_packed(const tare_weight_search *s, const tare_tensor *t) {
@@ -327,6 +340,7 @@ static tare_status find_all(tare_weight_search *s, tare_error *err) {
         s->is_dropped[i] = s->is_dropped[i] || (is_packed && is_of_no_use(s, i));
     for (size_t i = 0; i < n; i++) TARE_TRY(note_beside(s, i, err));
     for (size_t i = 0; i < n; i++) TARE_TRY(note_unscaled(s, i, err));
+    for (size_t i = 0; i < n; i++) TARE_TRY(note_change(s, i, err));
     s->new_number = TARE_NEW_ARRAY(s->arena, int64_t, s->n_weights);
     if (!s->new_number) return tare_fail(err, TARE_ERR_NOMEM, "packed weights");
     if (s->m->notes) drop_refused(s);

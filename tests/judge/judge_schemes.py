@@ -668,6 +668,9 @@ REFUSED.update((f'"{codes}": codes of a packed weight', (settings, without(make,
     ("x._weight_qdata", "x._weight_scale", None, int8("x._weight_qdata", "x._weight_scale")), ("x.weight", "x.SCB", {"quant_method": "bitsandbytes"}, bnb8)))
 REFUSED['"x.weight": codes'] = {"bits": 4, "group_size": 64}, without(without(mlx(4, 64), "x.biases"), "x.scales")
 REFUSED['"x.qweight": codes'] = {"quant_method": "gguf", "bits": "q4_k_m"}, {"x.qweight": ("U8", np.zeros((64, 144)))}
+# what is added to a weight, or changes its order
+REFUSED.update((f"{name}: beside its codes", (GPTQ, beside(gptq(), name, kind, np.ones(192)))) for name, kind in (
+    ("x.perm", "I32"), ("x.weight_outliers", "F16"), ("x.SU", "F16"), ("x.low_rank", "F16"), ("x.residual", "F32"), ("x.outlier_indices", "I32")))
 # wherever the word stands
 REFUSED.update((name, (None, {"m.0.x_proj.weight": ("F8_E4M3", np.zeros((4, 4))), name: ("F32", np.ones(1))}))
                for name in ("scale.m.0.x_proj", "m.0.scales.x_proj", "m.0.x_proj.weight.absmax", "m_0_x_proj_dequant_scale",
