@@ -17,6 +17,8 @@ static const char onnx[] =
 static const char orbax[] =
     "an Orbax checkpoint (JAX): load it with orbax-checkpoint and save its arrays with "
     "safetensors.flax";
+static const char tensorflow[] =
+    "a TensorFlow checkpoint: load it with tf.train.load_checkpoint and save its variables as .npz";
 static const char mlc[] =
     "weights that were compiled for MLC LLM: get the model that they were made from";
 static const char deepspeed[] =
@@ -51,9 +53,8 @@ static const kind kinds[] = {
     {"mlc-chat-config.json", NULL, mlc},
     {"saved_model.pb", NULL,
      "a TensorFlow SavedModel: load it with TensorFlow and save its variables as .npz"},
-    {"checkpoint", "*.index",
-     "a TensorFlow checkpoint: load it with tf.train.load_checkpoint and save its variables as "
-     ".npz"},
+    {"checkpoint", "*.index", tensorflow},
+    {"*.index", "*.data-*-of-*", tensorflow},
     {"tf_model*.h5", NULL,
      "a directory whose weights are TensorFlow's (HDF5): load the model with transformers 4 "
      "(from_tf=True) and save it again"},

@@ -174,6 +174,7 @@ static const magic magics[] = {
           0, "xz-compressed: unpack it first"),
     MAGIC("BZh", 0, "bzip2-compressed: unpack it first"),
     MAGIC("7z\xbc\xaf\x27\x1c", 0, "a 7z archive: unpack it first"),
+    MAGIC("Rar!\x1a\x07", 0, "a RAR archive: unpack it first"),
     MAGIC("ustar", 257, "a tar archive: unpack it first"),
     MAGIC("MZqFpD='", 0,
           "a llamafile that does not hold exactly one model: name one, as FILE.llamafile::MEMBER"),
@@ -201,6 +202,7 @@ static const magic magics[] = {
           "a SentencePiece tokenizer, not a model: it belongs in the directory of its model, which "
           "is opened as a whole"),
     MAGIC("PAR1", 0, "a Parquet file, which has data, not a model"),
+    MAGIC("ARROW1\0\0", 0, "an Arrow file, which has data, not a model"),
     MAGIC("\x80\x02", 0, pickle),
     MAGIC("\x80\x03", 0, pickle),
     MAGIC("\x80\x04", 0, pickle),

@@ -49,12 +49,16 @@ file("ctranslate2", "CTranslate2", struct.pack("<IH", 6, 16) + b"TransformerSpec
 file("ggla", "an adapter of GGML", struct.pack("<4I", 0x67676c61, 1, 4, 8), "LoRA")
 file("xz", "xz", b"\xfd7zXZ\0" + bytes(64), "xz")
 file("7z", "7z", b"7z\xbc\xaf\x27\x1c" + bytes(64), "7z")
+file("rar", "RAR", b"Rar!\x1a\x07\x01\0" + bytes(64), "RAR")
+file("arrow", "Arrow", b"ARROW1\0\0" + bytes(64), "Arrow", ".arrow")
 file("bzip2", "bzip2", b"BZh91AY&SY" + bytes(64), "bzip2")
 
 folder("diffusers", "a pipeline", "diffusers pipeline", "model_index.json", "unet/config.json")
 folder("orbax", "Orbax", "Orbax", "_CHECKPOINT_METADATA", "_METADATA", "manifest.ocdbt")
 folder("mlc", "MLC LLM", "MLC", "ndarray-cache.json", "mlc-chat-config.json", "params_shard_0.bin")
 folder("saved-model", "TensorFlow", "SavedModel", "saved_model.pb", "variables/variables.index")
+folder("tensorflow-bare", "a checkpoint of TensorFlow without the list of checkpoints", "tf.train.load_checkpoint", "bert_model.ckpt.index",
+       "bert_model.ckpt.data-00000-of-00001", "bert_model.ckpt.meta", **{"bert_config.json": b"{}"})
 folder("openvino", "OpenVINO, beside the files of Hugging Face", "OpenVINO", "openvino_model.xml", "openvino_model.bin",
        **{"config.json": b"{}"})
 folder("mlpackage", "Core ML's package", "Core ML", "Manifest.json", "Data/com.apple.CoreML/model.mlmodel")
