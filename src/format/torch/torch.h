@@ -103,13 +103,18 @@ bool tare_torch_is_in_file(uint64_t *offset, const tare_torch_file *f, tare_str 
 /* torch_embedded.c: reads the storages that the pickle has as values, where tensors were pickled by
  * Python itself. */
 tare_status tare_torch_read_embedded(tare_torch_file *f, tare_error *err);
-bool tare_torch_is_load(const tare_pickle_object *callee);
+/* Whether a file's first pickle is that of the legacy form; the number that it is, as protocols 0 and 1
+ * have it. */
+bool tare_torch_is_legacy(const tare_pickle *first);
+#define TARE_TORCH_LEGACY_TEXT "119547037146038801333356"
 /* ("storage", class, key, where it was, number of elements, of a view of another: its key, offset,
  * and size). NULL: no storage. */
 const tare_pickle_value *tare_torch_storage_id(const tare_pickle_value *v);
 
 /* torch_names.c: whether nothing that a pickle would import is unfamiliar. */
 bool tare_torch_is_harmless(const tare_pickle *p);
+/* Whether what is called reads a storage from bytes. */
+bool tare_torch_is_load(const tare_pickle_object *callee);
 /* torch_names.c: what a name that a pickle would import may do. */
 typedef enum tare_torch_risk {
     TARE_TORCH_HARMLESS = 0,
@@ -144,8 +149,6 @@ tare_status tare_torch_add_part(tare_torch_file *f, const tare_reader *whole, ui
  * TARE_MAX_DIMS, the first of which are read. False: v, which may be NULL, is none. */
 bool tare_torch_read_dims(uint64_t *dims, size_t *n, const tare_pickle_value *v);
 
-/* torch_read.c: whether a file's first pickle is that of the legacy form. */
-bool tare_torch_is_legacy(const tare_pickle *first);
 /* torch_read.c: reads the file or part that f->reader has. */
 tare_status tare_torch_read(tare_torch_file *f, tare_error *err);
 /* Reads a file, whose reader becomes one of the model's, and adds what is in it to the

@@ -18,16 +18,21 @@ static bool whole(const tare_pickle_value *v, uint64_t *out) {
     return true;
 }
 
-bool tare_torch_is_load(const tare_pickle_object *callee) {
-    return tare_str_is(tare_pickle_module(callee), "torch.storage") &&
-           tare_str_is(tare_pickle_name(callee), "_load_from_bytes");
-}
-
 const tare_pickle_value *tare_torch_storage_id(const tare_pickle_value *v) {
     if (!v || v->kind != TARE_PICKLE_PERSISTENT) return NULL;
     const tare_pickle_value *id = &v->as.object->items.items[0];
     const tare_pickle_value *word = tare_pickle_item(id, 0);
     return is_text(word) && tare_str_is(word->as.s, "storage") ? id : NULL;
+}
+
+/* 0x1950a86a20f9469cfc6c, least byte first. */
+static const uint8_t legacy_magic[] = {0x6c, 0xfc, 0x9c, 0x46, 0xf9, 0x20, 0x6a, 0xa8, 0x50, 0x19};
+
+bool tare_torch_is_legacy(const tare_pickle *first) {
+    return first->root.kind == TARE_PICKLE_LONG &&
+           (tare_str_equal(first->root.as.s,
+                           (tare_str){(const char *)legacy_magic, sizeof legacy_magic}) ||
+            tare_str_is(first->root.as.s, TARE_TORCH_LEGACY_TEXT));
 }
 
 /* Magic, version, facts of the system, the storage, its key, the number of its elements, these. */

@@ -186,6 +186,11 @@ static bool is_within(tare_str module, const char *outer) {
     return tare_str_starts(module, tare_str_of(outer)) && (module.len == n || module.ptr[n] == '.');
 }
 
+bool tare_torch_is_load(const tare_pickle_object *callee) {
+    return tare_str_is(tare_pickle_module(callee), "torch.storage") &&
+           tare_str_is(tare_pickle_name(callee), "_load_from_bytes");
+}
+
 static tare_torch_risk risk_of(const tare_torch_file *f, const tare_pickle_value *global) {
     const tare_str module = tare_pickle_module(global->as.object),
                    name = tare_pickle_name(global->as.object);

@@ -165,10 +165,6 @@ static tare_status read_zip(tare_torch_file *f, tare_error *err) {
 
 /* ---- the legacy form ------------------------------------------------------------------------- */
 
-/* 0x1950a86a20f9469cfc6c, which the first pickle is, least byte first. */
-#define LEGACY_MAGIC_TEXT "119547037146038801333356" /* as protocols 0 and 1 have it */
-static const uint8_t legacy_magic[] = {0x6c, 0xfc, 0x9c, 0x46, 0xf9, 0x20, 0x6a, 0xa8, 0x50, 0x19};
-
 /* Bytes of an element of the storage with this key; 0: nothing refers to it. */
 static uint32_t element_bytes(tare_str key, const tare_name_index *index,
                               const tare_torch_storage *users) {
@@ -254,13 +250,6 @@ static tare_status read_storages(uint64_t *end, tare_torch_file *f, const tare_p
                                  sizeof *f->storages, "storages: two have one key", err);
 }
 
-bool tare_torch_is_legacy(const tare_pickle *first) {
-    return first->root.kind == TARE_PICKLE_LONG &&
-           (tare_str_equal(first->root.as.s,
-                           (tare_str){(const char *)legacy_magic, sizeof legacy_magic}) ||
-            tare_str_is(first->root.as.s, LEGACY_MAGIC_TEXT));
-}
-
 /* Magic, protocol, facts of the system, object, keys. Numbers are little-endian whatever the system
  * that wrote them. */
 static tare_status read_pickles(tare_torch_file *f, tare_error *err) {
@@ -335,7 +324,7 @@ static bool is_old_pickle(tare_str head) {
                                          "cnumpy.core.multiarray\n",
                                          "cnumpy._core.multiarray\n",
                                          "ctorch.",
-                                         "L" LEGACY_MAGIC_TEXT "L\n."};
+                                         "L" TARE_TORCH_LEGACY_TEXT "L\n."};
     static const char *const binary[] = {"}q", "]q"}; /* and the number 0 or 1 of a memo */
     for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
         if (tare_str_starts(head, tare_str_of(begins[i]))) return true;
