@@ -27,11 +27,19 @@ static tare_status tiles_of(bool *out, bool *is_comfy, const tare_weight *w,
     tare_comfy_note comfy;
     tare_torchao_note torchao = {.is_tiled = false};
     const tare_tensor *codes = tare_weight_part(w, s, TARE_PART_CODES);
+    const tare_tensor *scales = tare_weight_part(w, s, TARE_PART_SCALES);
     TARE_TRY(tare_weight_comfy(&comfy, s, w->stem, err));
     if (tare_str_ends(codes->name, TARE_STR("_qdata")))
         TARE_TRY(tare_weight_torchao(&torchao, s, w->stem, err));
     *is_comfy = comfy.format.len && tare_str_is(comfy.format, format);
     *out = *is_comfy || torchao.is_tiled;
+    /* what ComfyUI writes lies in tiles, or does not, by the format alone */
+    if (s->settings.layers && !comfy.format.len && scales->n_elements > 1 &&
+        (is_exponents(scales) || scales->encoding->id == TARE_ENCODING_F8_E4M3))
+        return tare_weight_refuse(w, s,
+                                  "the metadata name formats of ComfyUI (_quantization_metadata), "
+                                  "and none of this module",
+                                  err);
     return TARE_OK;
 }
 

@@ -269,6 +269,13 @@ static tare_status check_comfy(tare_weight_search *s, tare_str module, tare_erro
     return note_refusal(s, codes, TARE_ERR_UNSUPPORTED, why, -1, err);
 }
 
+/* The same of codes, whose module the metadata may name otherwise. */
+static tare_status check_listed(tare_weight_search *s, size_t i, tare_error *err) {
+    const tare_str end = TARE_STR(".weight"), name = tensor(s, (int64_t)i)->name;
+    if (!tare_str_ends(name, end) || !tare_is_codes(s, (int64_t)i)) return TARE_OK;
+    return check_comfy(s, (tare_str){name.ptr, name.len - end.len}, err);
+}
+
 static tare_status note_comfy(tare_weight_search *s, size_t i, tare_error *err) {
     const tare_str end = TARE_STR(".comfy_quant"), name = tensor(s, (int64_t)i)->name;
     static const tare_scheme_part state = {"", "comfyui state", TARE_PART_UNUSED, false};
@@ -334,6 +341,7 @@ static tare_status find_all(tare_weight_search *s, tare_error *err) {
     for (const tare_json_node *l = s->settings.layers ? s->settings.layers->child : NULL; l;
          l = l->next)
         TARE_TRY(check_comfy(s, l->key, err));
+    for (size_t i = 0; s->settings.layers && i < n; i++) TARE_TRY(check_listed(s, i, err));
     for (size_t i = 0; i < n; i++) TARE_TRY(try_schemes(s, i, err));
     const bool is_packed = s->n_weights > 0 || s->settings.config;
     for (size_t i = 0; i < n; i++)

@@ -270,11 +270,20 @@ bool tare_weight_is_mlx_mode(const tare_weight_settings *s, tare_str module, con
     return false;
 }
 
+/* Whether one name is the other with more parts before it. */
+static bool is_end_of(tare_str name, tare_str end) {
+    return name.len > end.len && name.ptr[name.len - end.len - 1] == '.' &&
+           tare_str_ends(name, end);
+}
+
+/* Names may begin otherwise than those of the file, which says where the model is: the longest counts. */
 const tare_json_node *tare_weight_comfy_layer(const tare_weight_settings *s, tare_str module) {
-    const tare_str prefix = TARE_STR("model.diffusion_model.");
     const tare_json_node *found = tare_json_member(s->layers, module);
-    if (!found && tare_str_starts(module, prefix))
-        found = tare_json_member(s->layers, tare_str_cut(module, prefix.len));
+    if (found || !s->layers) return found;
+    for (const tare_json_node *l = s->layers->child; l; l = l->next) {
+        const bool is_it = is_end_of(module, l->key) || is_end_of(l->key, module);
+        if (is_it && (!found || l->key.len > found->key.len)) found = l;
+    }
     return found;
 }
 

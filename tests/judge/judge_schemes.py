@@ -367,6 +367,17 @@ def torchao_tiles(kind, shape=None):
     return make
 
 
+def comfy_listed(file, key, form):
+    """Tiles, which only the metadata say, under a name that begins otherwise."""
+    def make(m):
+        m.shape = 128, 128
+        t, w = comfy_mxfp8(m) if form == "mxfp8" else nvfp4("comfy")(m)
+        del t["x.comfy_quant"]
+        return {**{file + n: part for n, part in t.items()}, "_quantization_metadata": ("metadata", {"layers": {key + "x": {"format": form}, "y.x": "float8_e4m3fn"}})}, \
+            {file + "x.weight": w}
+    return make
+
+
 def fp8_inverse(blocks):
     """GPTQModel's, which divides."""
     def make(m):
@@ -561,6 +572,8 @@ SCHEMES = {
     "auto-round uneven": (dict(AUTO, packing_format="auto_round", group_size=128, extra_config={"y": {"group_size": 32}}), gptq_uneven(128)),
     "auto-round mxint4": (dict(AUTO, packing_format="auto_round", data_type="mx_int4"), quarters), "auto-round mxfp4": (dict(AUTO, data_type="mx_fp4"), fp4("x.weight_packed", "x.weight_scale")),
     **{f"torchao {n} {k}": ({"quant_method": "torchao"}, torchao_tiles(k, shape)) for n, shape in (("tiles", (128, 256)), ("padded", None)) for k in ("nvfp4", "mxfp4", "mxfp8")},
+    **{f"comfyui {f} {n}": (None, comfy_listed(*n, f)) for f in ("mxfp8", "nvfp4") for n in (
+        ("", "model.diffusion_model."), ("model.diffusion_model.", ""), ("model.diffusion_model.", "diffusion_model."), ("net.", ""), ("net.", "net."))},
     **{f"gptqmodel fp8 {len(b)}": ({"quant_method": "fp8", "weight_scale_semantics": "inverse", "weight_block_size": [32, 96]}, fp8_inverse(b)) for b in ((64,), (2, 2))},
     **{f"fp8 columns {n}": ({"quant_method": "fbgemm_fp8"}, fp8_columns(*n)) for n in ((3, 1, 96), (3, 96, 1), (3, 1, 64), (3, 64, 1))}, "fp8 columns": (None, fp8_columns(3, 1, 96)),
     "int8 blocks": ({"quant_method": "blockwise_int8", "weight_block_size": [32, 64]}, int8_blocks),
@@ -638,6 +651,8 @@ REFUSED = {
 # words that tare does not know, and settings that the tensors contradict
 REFUSED.update({
     "checkpoint_format says another": (dict(GPTQ, format="gptq_v2", checkpoint_format="gptq"), gptq()), "'gptq_v9'": (dict(GPTQ, format="gptq_v9"), gptq()),
+    "none of this module": (None, comfy_listed("net.", "model.", "nvfp4")), "convrot: its weights": (None, lambda m: (
+        {**fp8("net.x.weight_scale", (), codes="net.x.weight")(m)[0], "_quantization_metadata": ("metadata", {"layers": {"x": {"format": "int8_tensorwise", "convrot": True}}})},)),
     "settings state none (bits)": (GPTQ, few_rows(gptq(4, 32), 4)), "which one is lost": (dict(GPTQ, desc_act=True), unordered), "(rotation)": (dict(GPTQ, rotation="hadamard"), gptq()), "(spinquant_config)": (dict(AUTO, packing_format="auto_round", spinquant_config={"r1": True}), gptq()),
     "'auto_round:qbits'": (dict(AUTO, backend="auto_round:qbits"), gptq()), "(group_size)": (dict(AUTO, group_size=128, extra_config={"x": {"group_size": 96}}), gptq_uneven(96)),
     "others not": (dict(AUTO, data_type="mx_fp4", extra_config={"x": {"data_type": "mx_int4"}}), quarters),
