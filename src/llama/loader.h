@@ -42,6 +42,11 @@ bool tare_llama_layers_load(const tare_model *gguf, tare_str architecture, uint6
 bool tare_llama_shapes_load(const tare_model *gguf, tare_str architecture, tare_error *why);
 /* Whether a tensor may have a scale beside it. */
 bool tare_llama_takes_scale(tare_str word);
+/* Where the loader takes layers that predict more tokens without the others, and the others without
+ * them. */
+#define TARE_LLAMA_DRAFTS                                                                          \
+    "bailingmoe3 cohere2moe deepseek2 deepseek32 deepseek4 glm-dsa glm4moe glm5-next hy_v3 mimo2 " \
+    "nemotron_h_moe qwen35 qwen35moe qwen3next step35"
 /* All tensors are ones that the architecture has, in as many blocks as there are. */
 bool tare_llama_tensors_load(const tare_model *gguf, tare_str architecture, uint64_t blocks,
                              tare_error *why);

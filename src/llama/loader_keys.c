@@ -69,7 +69,11 @@ static const struct {
      F32, NULL},
     {"rope.scaling.type", TEXT, NULL},
     {"classifier.output_labels", TEXTS, NULL},
-    {"attention.layer_norm_rms_epsilon", F32, "!modern-bert nemotron qwen2vl"},
+    {"attention.layer_norm_rms_epsilon", F32,
+     "!bert bloom codeshell cohere2 command-r dbrx falcon gpt2 gptneox jais jais2 jina-bert-v2 "
+     "jina-bert-v3 modern-bert mpt nemotron nomic-bert nomic-bert-moe olmo orion phi2 qwen2vl "
+     "stablelm starcoder "
+     "starcoder2"},
     {"expert_feed_forward_length", EACH_U32,
      "afmoe bailingmoe bailingmoe2 bailingmoe3 cohere2moe deepseek deepseek2 deepseek2-ocr "
      "deepseek32 deepseek4 dflash dots1 dots3note ernie4_5 ernie4_5-moe exaone-moe gemma4 glm-dsa "

@@ -14,7 +14,7 @@
 typedef struct layers {
     const tare_model *gguf;
     tare_str architecture;
-    uint64_t n; /* blocks, but those that predict more tokens */
+    uint64_t n, all; /* blocks, but those that predict more tokens; those, too */
 } layers;
 
 /* Where blocks from leading_dense_block_count on are a mixture of experts, and no others are. */
@@ -25,7 +25,8 @@ static const char dense_first[] =
 static const struct {
     const char *archs, *word;
     uint64_t interval;
-} recurrent[] = {{"qwen35 qwen35moe qwen3next", "ssm_conv1d", 4}, {"minimax-01", "attn_norm_2", 8}};
+} recurrent[] = {{"qwen35 qwen35moe qwen3next qwen4exp", "ssm_conv1d", 4},
+                 {"minimax-01", "attn_norm_2", 8}};
 /* Where one of the blocks must have a window, if there is one to have. */
 static const char windowed[] =
     "afmoe cohere2 cohere2moe exaone-moe gemma2 gemma3 gemma3n gemma4 gpt-oss granite_swa laguna "
@@ -94,9 +95,8 @@ static bool experts_fit(const layers *l, tare_error *why) {
     const bool has_step = tare_str_is(l->architecture, "ernie4_5-moe");
     const uint64_t step = has_step ? number_or(l, step_name, 1) : 1;
     if (!tare_llama_is_one_of(l->architecture, dense_first)) return true;
-    if (step == 0) return no_key(l, why, step_name, "llama.cpp stops unless it is above 0");
     for (uint64_t i = 0; i < l->n; i++) {
-        const bool has_experts = i >= lead && (i + 1) % step == 0;
+        const bool has_experts = i >= lead && step > 0 && (i + 1) % step == 0;
         if (has(l, i, "ffn_gate_inp") == has_experts) continue;
         no_block(why, i, "ffn_gate_inp",
                  has_experts ? "it is missing: by leading_dense_block_count the block is a "
@@ -278,26 +278,46 @@ static bool has_window(const layers *l, tare_error *why) {
     static const char name[] = "attention.sliding_window_pattern";
     const tare_value *list = key_of(l, name);
     const bool is_part = tare_llama_is_one_of(l->architecture, windowed_in_part);
+    const bool is_llama4 = tare_str_is(l->architecture, "llama4");
     /* chunks of attention, in all but every fourth block */
-    if (tare_str_is(l->architecture, "llama4") && l->n < 4)
+    if (is_llama4 && l->n < 4)
         return no_key(l, why, "block_count",
                       "every block has a window where there are fewer than four: llama.cpp stops");
-    if (tare_str_is(l->architecture, "llama4") && number_or(l, "attention.sliding_window", 1) == 0)
+    if (is_llama4 && number_or(l, "attention.sliding_window", 1) == 0)
         return no_key(l, why, "attention.sliding_window",
                       "llama.cpp stops at a Llama 4 without chunks of attention");
     if ((!is_part && !tare_llama_is_one_of(l->architecture, windowed)) || !list ||
-        list->type != TARE_VALUE_ARRAY || number_or(l, "attention.sliding_window", 0) == 0)
+        number_or(l, "attention.sliding_window", is_llama4) == 0)
         return true;
+    if (list->type != TARE_VALUE_ARRAY) /* all but every so manieth */
+        return (number_or(l, name, 2) != 1 && (number_or(l, name, 2) || !is_part)) ||
+               no_key(l, why, name, "llama.cpp stops unless some blocks have a sliding window");
+    const uint64_t n = tare_llama_is_one_of(l->architecture, "mimo2 step35") ? l->all : l->n;
     uint64_t n_windows = 0;
     tare_array_walk walk;
     tare_array_begin(&walk, &list->as.a);
-    for (uint64_t i = 0; i < l->n; i++) n_windows += next_is_set(&walk);
+    for (uint64_t i = 0; i < n; i++) n_windows += next_is_set(&walk);
     if (n_windows == 0)
         return no_key(l, why, name,
                       "no block has a sliding window, and llama.cpp fails on such a model");
-    return !is_part || n_windows < l->n ||
+    return !is_part || n_windows < n ||
            no_key(l, why, name,
                   "all blocks have a sliding window, and llama.cpp fails on such a model");
+}
+
+/* Shared experts that a width is given of are there. */
+static bool shared_fits(const layers *l, tare_error *why) {
+    static const char name[] = "expert_shared_feed_forward_length";
+    if (!tare_llama_is_one_of(l->architecture, "granite granite_swa granitehybrid granitemoe") ||
+        number_or(l, name, 0) == 0)
+        return true;
+    for (uint64_t i = 0; i < l->n; i++) {
+        if (!has(l, i, "ffn_gate_inp") || has(l, i, "ffn_down_shexp")) continue;
+        no_block(why, i, "ffn_down_shexp", "it is missing: by the keys there are shared experts");
+        tare_error_detail(why, "%s", name);
+        return false;
+    }
+    return true;
 }
 
 /* Whether positions are of use anywhere, where a list says in which blocks heads turn. */
@@ -394,7 +414,7 @@ static bool decoder_fits(const layers *l, tare_error *why) {
 
 /* Values of linear attention are as wide as its keys. */
 static bool values_fit(const layers *l, tare_error *why) {
-    if (!tare_llama_is_one_of(l->architecture, "qwen35 qwen35moe qwen3next")) return true;
+    if (!tare_llama_is_one_of(l->architecture, "qwen35 qwen35moe qwen3next qwen4exp")) return true;
     const uint64_t width = number_or(l, "ssm.state_size", 0),
                    inner = number_or(l, "ssm.inner_size", 0);
     uint64_t wanted;
@@ -511,15 +531,15 @@ static bool labels_fit(const layers *l, tare_error *why) {
 
 bool tare_llama_layers_load(const tare_model *gguf, tare_str architecture, uint64_t from,
                             uint64_t blocks, tare_error *why) {
-    layers l = {gguf, architecture, blocks};
+    layers l = {gguf, architecture, blocks, blocks};
     const uint64_t nextn = number_or(&l, "nextn_predict_layers", 0);
     l.n -= tare_min_u64(nextn, blocks);
     if (from >= l.n && from > 0) return has_window(&l, why);
     return experts_fit(&l, why) && every_nth_fits(&l, why) && recurrence_fits(&l, why) &&
            attention_fits(&l, why) && single_fits(&l, why) && latent_fits(&l, why) &&
-           choice_fits(&l, why) && listed_fits(&l, why) && turns_anywhere(&l, why) &&
-           is_mixed(&l, why) && has_window(&l, why) && norms_fit(&l, why) && squares_fit(&l, why) &&
-           expansion_fits(&l, why) && decoder_fits(&l, why) && values_fit(&l, why) &&
-           rotation_fits(&l, why) && widths_fit(&l, why) && gemma_fits(&l, why) &&
-           kda_fits(&l, why) && labels_fit(&l, why);
+           choice_fits(&l, why) && listed_fits(&l, why) && shared_fits(&l, why) &&
+           turns_anywhere(&l, why) && is_mixed(&l, why) && has_window(&l, why) &&
+           norms_fit(&l, why) && squares_fit(&l, why) && expansion_fits(&l, why) &&
+           decoder_fits(&l, why) && values_fit(&l, why) && rotation_fits(&l, why) &&
+           widths_fit(&l, why) && gemma_fits(&l, why) && kda_fits(&l, why) && labels_fit(&l, why);
 }

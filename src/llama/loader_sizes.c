@@ -137,6 +137,7 @@ const tare_llama_loader_size tare_llama_loader_sizes[] = {
     {HEADS "*rope.dimension_count", B("attn_q"), ROWS, TURNED, NULL},
     {HEADS "_kv*rope.dimension_count", B("attn_k") B("attn_v"), ROWS, TURNED, NULL},
     {HEADS "*rope.dimension_count", B("attn_output"), COLS, TURNED, NULL},
+    {"3*" WIDTH, B("attn_qkv"), ROWS, "modern-bert qwen", NULL},
     /* CogVLM's second set */
     {WIDTH, B("vis_attn_qkv") B("vis_gate") B("vis_up"), COLS, "cogvlm", NULL},
     {"3*" HEADS "*attention.key_length", B("attn_qkv") B("vis_attn_qkv"), ROWS, "cogvlm", NULL},

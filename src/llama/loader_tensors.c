@@ -276,11 +276,17 @@ static bool is_instead(const loaded *l, const part *p) {
            (has_beside(l->gguf, p, "ssm_in") || has_beside(l->gguf, p, "shortconv.conv"));
 }
 
+/* Of the side of an encoder or a decoder. */
+static uint64_t blocks_of(const loaded *l, tare_str name) {
+    const uint64_t n = number_of(l, "decoder_block_count");
+    return tare_str_starts(name, TARE_STR("dec.")) && n ? n : l->blocks;
+}
+
 /* Why the loader does not take it; NULL: it does. */
 static const char *why_not(const loaded *l, const part *p) {
     if (!takes(l, p->word, p->suffix) || (p->is_in_block && tare_llama_is_outside(p->word)))
         return "llama.cpp has no such tensor in this architecture";
-    if (p->is_in_block && p->block >= l->blocks && p->name.ptr[0] == 'b')
+    if (p->is_in_block && p->block >= blocks_of(l, p->name))
         return "its block is beyond the number that the keys give";
     if (tare_str_is(p->word, "attn_qkv") && has_beside(l->gguf, p, "attn_q"))
         return "attn_q is there as well";
@@ -296,6 +302,21 @@ static const char *why_not(const loaded *l, const part *p) {
         tare_str_ends(p->word, TARE_STR("_shexp")))
         return "by expert_shared_count there are no shared experts";
     return NULL;
+}
+
+/* Layers that predict more tokens are all there, where no other file may have them. */
+static bool are_predicting(const loaded *l, tare_error *why) {
+    const tare_str word = TARE_STR("nextn.eh_proj");
+    char name[64];
+    if (!is_listed(l, word) || tare_llama_is_one_of(l->architecture, TARE_LLAMA_DRAFTS))
+        return true;
+    for (uint64_t i = l->blocks - l->predicting; i < l->blocks; i++) {
+        snprintf(name, sizeof name, "blk.%llu.nextn.eh_proj.weight", (unsigned long long)i);
+        if (tare_model_find_tensor(l->gguf, tare_str_of(name)) < 0)
+            return no(why, tare_str_of(name),
+                      "it is missing: by nextn_predict_layers the block predicts more tokens");
+    }
+    return true;
 }
 
 bool tare_llama_tensors_load(const tare_model *gguf, tare_str architecture, uint64_t blocks,
@@ -314,5 +335,5 @@ bool tare_llama_tensors_load(const tare_model *gguf, tare_str architecture, uint
         const char *what = why_not(&l, &p);
         if (what) return no(why, p.name, what);
     }
-    return true;
+    return are_predicting(&l, why);
 }

@@ -79,12 +79,28 @@ static bool experts_load(const values *s, tare_error *why) {
     return true;
 }
 
+/* Numbers that something is divided by. */
+static bool divisors_load(const values *s, tare_error *why) {
+    static const struct {
+        const char *key, *archs;
+    } rows[] = {{"experts_per_group", "grovemoe"},
+                {"attention.indexer.block_size", "minimax-m3"},
+                {"num_loops", "nanbeige"},
+                {"full_attention_interval", "minimax-01 qwen35 qwen35moe qwen3next"},
+                {"interleave_moe_layer_step", "ernie4_5-moe"},
+                {"attention.indexer.top_k", "qwen4exp"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (tare_llama_is_one_of(s->architecture, rows[i].archs) && value_of(s, rows[i].key) &&
+            most(s, rows[i].key) == 0)
+            return no(s, why, rows[i].key, "llama.cpp stops unless it is above 0");
+    return true;
+}
+
 /* Smaller experts, one beside each group of the others. */
 static bool groups_load(const values *s, tare_error *why) {
     static const char name[] = "experts_per_group", used[] = "expert_used_count";
     const uint64_t n = most(s, name);
-    if (!value_of(s, name)) return true;
-    if (n == 0) return no(s, why, name, "llama.cpp stops unless it is above 0");
+    if (n == 0) return true;
     return most(s, used) <= most(s, "expert_count") / n ||
            no(s, why, used, "it is more than there are groups by experts_per_group");
 }
@@ -101,7 +117,7 @@ static bool function_loads(const values *s, tare_error *why) {
     return no(s, why, name, value_of(s, name) ? "llama.cpp needs a function" : "it is missing");
 }
 
-/* ---- heads ----------------------------------------------------------------------------------- */
+/* ---- attention -------------------------------------------------------------------------------- */
 
 /* Where a head is not turned, and so nothing is said of how much of it. */
 static const char unturned[] =
@@ -123,6 +139,50 @@ static bool turns(const values *s) {
     return !tare_llama_is_one_of(s->architecture, unturned);
 }
 
+/* Each head of keys is one of as many heads of queries. */
+static bool heads_load(const values *s, uint64_t blocks, tare_error *why) {
+    static const char name[] = "attention.head_count_kv";
+    static const char all[] = "minicpm3 plm"; /* which make keys of heads of queries */
+    const tare_llama_numbers numbers = {s->gguf, s->architecture, NULL};
+    const bool is_all = tare_llama_is_one_of(s->architecture, all);
+    const tare_value *v = value_of(s, name);
+    uint64_t heads = 0, keys = 0;
+    if (v && v->type == TARE_VALUE_U32 && v->as.u == 0 && turns(s) &&
+        most(s, "attention.head_count"))
+        return no(s, why, name, "there are heads of queries, and none of keys");
+    for (uint64_t i = 0; i < blocks; i++) {
+        if (!tare_llama_loader_number(&heads, &numbers, "attention.head_count", i) ||
+            !tare_llama_loader_number(&keys, &numbers, name, i) || heads == 0 || keys == 0 ||
+            (is_all ? keys == heads : heads % keys == 0))
+            continue;
+        no(s, why, name,
+           is_all ? "it is not attention.head_count, as llama.cpp takes it in this architecture"
+                  : "it does not divide attention.head_count");
+        tare_error_detail(why, "%llu and %llu", (unsigned long long)keys,
+                          (unsigned long long)heads);
+        return false;
+    }
+    return true;
+}
+
+/* Layers that look at a part of the tokens take as many of them together, by which what they look at
+ * can be divided. */
+static bool ratios_load(const values *s, tare_error *why) {
+    static const char name[] = "attention.compress_ratios", top[] = "attention.indexer.top_k";
+    const tare_value *v = value_of(s, name);
+    const uint64_t largest = most(s, name);
+    tare_array_walk walk;
+    tare_value element = {0};
+    uint64_t n;
+    if (!tare_str_is(s->architecture, "qwen4exp") || !v || !largest) return true;
+    if (v->type == TARE_VALUE_ARRAY) tare_array_begin(&walk, &v->as.a);
+    while (v->type == TARE_VALUE_ARRAY && tare_array_next(&element, &walk))
+        if (!tare_value_u64(&n, &element) || (n && n != largest))
+            return no(s, why, name, "llama.cpp takes one ratio, and 0, in all layers");
+    if (largest == 1) return no(s, why, name, "llama.cpp takes a ratio above 1");
+    return most(s, top) % largest == 0 || no(s, why, name, "it does not divide what is looked at");
+}
+
 /* How much of a head of `length` numbers turns by its position. */
 static bool part_loads(const values *s, const char *name, uint64_t turned, uint64_t length,
                        bool is_whole, tare_error *why) {
@@ -138,23 +198,31 @@ static bool part_loads(const values *s, const char *name, uint64_t turned, uint6
     return false;
 }
 
+static bool has_windows(const values *s) {
+    static const char name[] = "attention.sliding_window";
+    return tare_llama_reads_key(s->architecture, name) &&
+           (most(s, name) > 0 || (tare_str_is(s->architecture, "llama4") && !value_of(s, name)));
+}
+
 /* Heads of layers with a window may be narrower, and turn as much as others unless a key says less. */
 static bool rotated_load(const values *s, tare_error *why) {
     static const char name[] = "rope.dimension_count", narrow[] = "rope.dimension_count_swa";
     static const char width[] = "attention.key_length", narrow_width[] = "attention.key_length_swa";
     const tare_llama_numbers numbers = {s->gguf, s->architecture, NULL};
+    /* where windows change nothing in it */
+    static const char all_alike[] = "granite_swa lfm2 mimo2 modern-bert muse-glimmer";
     const bool is_whole = tare_llama_is_one_of(s->architecture, turned_whole);
     uint64_t length, turned;
     if (!turns(s) || !tare_llama_loader_number(&length, &numbers, width, TARE_LLAMA_OF_MODEL) ||
         !tare_llama_loader_number(&turned, &numbers, name, TARE_LLAMA_OF_MODEL))
         return true;
     if (value_of(s, name) && !part_loads(s, name, turned, length, is_whole, why)) return false;
-    if (!tare_llama_reads_key(s->architecture, "attention.sliding_window") ||
-        (!value_of(s, narrow) && !value_of(s, narrow_width)))
+    if ((!value_of(s, narrow) && !value_of(s, narrow_width)) ||
+        tare_llama_is_one_of(s->architecture, all_alike) || !has_windows(s))
         return true;
     if (value_of(s, narrow_width)) length = most(s, narrow_width);
     if (value_of(s, narrow)) turned = most(s, narrow);
-    return part_loads(s, narrow, turned, length, false, why);
+    return part_loads(s, narrow, turned, length, is_whole, why);
 }
 
 /* The last layers may use keys and values of earlier ones. */
@@ -170,8 +238,12 @@ static bool shared_load(const values *s, uint64_t blocks, tare_error *why) {
 static bool norms_load(const values *s, tare_error *why) {
     static const char *const names[] = {"attention.layer_norm_rms_epsilon",
                                         "attention.layer_norm_epsilon"};
+    /* which read both, and take the other */
+    static const char *const unused[] = {"rwkv6 rwkv7",
+                                         "arwkv7 nemotron_h nemotron_h_moe rwkv6qwen2"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const tare_value *v = value_of(s, names[i]);
+        if (tare_llama_is_one_of(s->architecture, unused[i])) continue;
         if (v && v->type == TARE_VALUE_F32 && !(v->as.f >= 0))
             return no(s, why, names[i], "llama.cpp stops unless it is a number from 0 on");
     }
@@ -216,7 +288,8 @@ bool tare_llama_values_load(const tare_model *gguf, tare_str architecture, uint6
     const tare_value *v = value_of(&s, "rope.scaling.type");
     if (v && !tare_llama_is_one_of(v->as.s, scalings))
         return no(&s, why, "rope.scaling.type", "llama.cpp knows no such scaling");
-    return norms_load(&s, why) && experts_load(&s, why) && groups_load(&s, why) &&
-           function_loads(&s, why) && shared_load(&s, blocks, why) && rotated_load(&s, why) &&
+    return norms_load(&s, why) && experts_load(&s, why) && divisors_load(&s, why) &&
+           groups_load(&s, why) && function_loads(&s, why) && shared_load(&s, blocks, why) &&
+           heads_load(&s, blocks, why) && ratios_load(&s, why) && rotated_load(&s, why) &&
            shifts_load(&s, why) && states_load(&s, why);
 }

@@ -94,18 +94,12 @@ static uint64_t count_or(const tare_model *model, const char *architecture, cons
     return m && tare_value_u64(&n, &m->value) ? n : otherwise;
 }
 
-/* Where the loader takes layers that predict more tokens without the others, and the others without
- * them. */
-static const char drafts[] =
-    "bailingmoe3 cohere2moe deepseek2 deepseek32 deepseek4 glm-dsa glm4moe "
-    "glm5-next hy_v3 mimo2 nemotron_h_moe qwen35 qwen35moe qwen3next step35";
-
 /* The first block that has to be there. */
 static uint64_t first_block(const tare_model *model, tare_str architecture, uint64_t blocks) {
     char name[64];
     snprintf(name, sizeof name, "%.*s", (int)tare_min_u64(architecture.len, 63), architecture.ptr);
     const uint64_t n = count_or(model, name, "nextn_predict_layers", 0);
-    return n > 0 && n < blocks && tare_llama_is_one_of(architecture, drafts) &&
+    return n > 0 && n < blocks && tare_llama_is_one_of(architecture, TARE_LLAMA_DRAFTS) &&
                    tare_model_find_tensor(model, TARE_STR("blk.0.attn_norm.weight")) < 0
                ? blocks - n
                : 0;
@@ -117,7 +111,8 @@ static uint64_t needed_blocks(const tare_model *model, tare_str architecture, ui
     char name[64];
     snprintf(name, sizeof name, "%.*s", (int)tare_min_u64(architecture.len, 63), architecture.ptr);
     const uint64_t n = count_or(model, name, "nextn_predict_layers", 0);
-    if (n == 0 || n >= blocks || !tare_llama_is_one_of(architecture, drafts)) return blocks;
+    if (n == 0 || n >= blocks || !tare_llama_is_one_of(architecture, TARE_LLAMA_DRAFTS))
+        return blocks;
     snprintf(name, sizeof name, "blk.%llu.nextn.eh_proj.weight", (unsigned long long)(blocks - n));
     return tare_model_find_tensor(model, tare_str_of(name)) < 0 ? blocks - n : blocks;
 }
@@ -249,15 +244,13 @@ static bool has_usable_tensors(const tare_model *model, tare_str architecture, u
     return tare_llama_shapes_load(model, architecture, why);
 }
 
-bool tare_llama_can_run(const tare_model *model, tare_error *why) {
+static bool is_loaded(const tare_model *model, tare_error *why) {
     uint64_t blocks = 0, tokens = 0;
-    model = tare_model_as_stored(model);
     if (!is_gguf(model)) {
         tare_fail(why, TARE_ERR_UNSUPPORTED, "it is not a GGUF file");
         return false;
     }
     tare_str architecture = tare_catalog_get_str(&model->catalog, "general.architecture");
-    tare_str type = tare_catalog_get_str(&model->catalog, "general.type");
     if (tare_model_is_big_endian(model)) {
         tare_fail(why, TARE_ERR_UNSUPPORTED, "it is big-endian");
         return false;
@@ -266,9 +259,6 @@ bool tare_llama_can_run(const tare_model *model, tare_error *why) {
         tare_fail(why, TARE_ERR_UNSUPPORTED, "its data is cut short");
         return false;
     }
-    if (tare_str_is(type, "adapter") || tare_str_is(type, "mmproj") || tare_str_is(type, "imatrix"))
-        return no(why, TARE_ITEM_KEY, "general.type",
-                  "it is not a model by itself, but belongs to one");
     if (architecture.len == 0)
         return no(why, TARE_ITEM_KEY, "general.architecture", "it is missing");
     if (!is_known(architecture))
@@ -284,4 +274,16 @@ bool tare_llama_can_run(const tare_model *model, tare_error *why) {
            is_whole(model, architecture, from, blocks, needed, why) &&
            tare_llama_layers_load(model, architecture, from, blocks, why) &&
            has_usable_tensors(model, architecture, blocks, tokens, why);
+}
+
+bool tare_llama_can_run(const tare_model *model, tare_error *why) {
+    model = tare_model_as_stored(model);
+    if (is_loaded(model, why)) return true;
+    if (!is_gguf(model)) return false;
+    /* The loader does not read it, but it is why the rest is as it is. */
+    const tare_str type = tare_catalog_get_str(&model->catalog, "general.type");
+    if (tare_str_is(type, "adapter") || tare_str_is(type, "mmproj") || tare_str_is(type, "imatrix"))
+        return no(why, TARE_ITEM_KEY, "general.type",
+                  "it is not a model by itself, but belongs to one");
+    return false;
 }

@@ -68,7 +68,7 @@ enum { COLS = 0, ROWS = 1, STACK = 2 }; /* dimensions, fastest first */
 #define FUSED_GATE                                                                                 \
     "!arctic chatglm glm4 granite_swa jina-bert-v2 modern-bert neo-bert phi3 plamo2 plamo3"
 /* But where the key is there, and nothing is made of it. */
-#define OWN_EXPERTS "!hunyuan-moe"
+#define OWN_EXPERTS "!hunyuan-moe minimax-m2"
 /* But where it is the width of each of several shared experts. */
 #define NOT_EACH_SHARED "!bailingmoe2"
 /* Where shared experts are as many as the key says, beside each other. */
@@ -108,7 +108,7 @@ const tare_llama_size_rule tare_llama_size_rules[] = {
     {HEADS, "attention.head_count", "attention.value_length", B("attn_output"), COLS, PLAIN_HEADS},
     {LOADER, "attention.head_count", "attention.value_length", B("attn_output"), COLS, OTHER_HEADS},
     {LOADER, "attention.head_count 2*attention.head_count_kv", "attention.key_length",
-     B("attn_qkv"), ROWS, GATED_QUERIES " cogvlm minimax-01"},
+     B("attn_qkv"), ROWS, GATED_QUERIES " cogvlm minimax-01 modern-bert qwen"},
     {LOADER, "context_length", NULL, "position_embd.weight", ROWS, NULL},
     {LOADER, "attention.head_count", NULL, B("attn_sinks"), COLS, NULL},
     {LOADER, "attention.q_lora_rank", NULL, B("attn_q_a"), ROWS, NULL},
@@ -228,7 +228,7 @@ bool tare_llama_size_expected(uint64_t *count, uint64_t *factor, const tare_llam
 
 bool tare_llama_size_is(const tare_llama_size_rule *rule, uint64_t count, uint64_t factor,
                         uint64_t is, tare_str arch) {
-    if (strcmp(rule->members, INNER) == 0 && tare_llama_is_one_of(arch, twice_inner)) is *= 2;
+    if (strcmp(rule->members, INNER) == 0 && tare_llama_is_one_of(arch, twice_inner)) count /= 2;
     return factor && count == is / factor && is % factor == 0;
 }
 

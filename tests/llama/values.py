@@ -18,7 +18,7 @@ except ImportError as fault:
 import llama_runs
 import loads
 from file_verdict import made, refusal, verdict
-from gguf_parts import ARRAY, Gguf
+from gguf_parts import ARRAY, TEXT, Gguf
 
 # A model, a key without the architecture, the value in its place, of a list in that of an element; and words of what is
 # said, none where llama.cpp runs it.
@@ -41,6 +41,16 @@ KNOWN = [
     ("glm4moe", "nextn_predict_layers", "u32", 0, "nextn"), ("deci", "attention.head_count_kv", 0, 0, "attn_q"),
     ("deci", "feed_forward_length", 0, 0, "ffn_up"), ("mimo2", "attention.head_count_kv", 0, 0, "attn_k"),
     ("glm-dsa", "attention.indexer.types", 0, 0, "by itself"), ("granite-swa", "attention.rope_pattern", 0, 0, "in no block"),
+    ("cogvlm", "attention.head_count_kv", "u32", 2), ("cogvlm", "attention.head_count_kv", "u32", 3, "does not divide"),
+    ("minicpm3", "attention.head_count_kv", "u32", 2, "it is not attention.head_count"), ("modern-bert", "attention.head_count_kv", "u32", 1),
+    ("qwen35", "full_attention_interval", "u32", 0, "above 0"), ("nanbeige", "num_loops", "u32", 0, "above 0"),
+    ("qwen4exp", "attention.indexer.top_k", "u32", 63, "does not divide"), ("qwen4exp", "attention.recurrent_layers", 3, 1, "blk.3."),
+    ("minimax-m2", "expert_feed_forward_length", "u32", 48), ("laguna", "expert_shared_feed_forward_length", "u32", 0),
+    ("sarvam", "nextn_predict_layers", "u32", 1, "nextn.eh_proj"), ("t5encoder", "block_count", "u32", 1, "enc.blk.1"),
+    ("mimo2", "nextn_predict_layers", "u32", 4), ("gemma2", "attention.sliding_window_pattern", "u32", 1, "some blocks"),
+    ("modern-bert", "attention.sliding_window_pattern", "u32", 0, "some blocks"), ("llama4", "attention.sliding_window_pattern", "u32", 1, "some blocks"),
+    ("lfm2", "rope.dimension_count_swa", "u32", 64), ("mellum", "rope.dimension_count_swa", "u32", 8, "not the length"),
+    ("granitemoe-plain", "expert_shared_feed_forward_length", "u32", 64, "shared experts"), ("bert", "attention.layer_norm_rms_epsilon", "f32", -1),
 ]
 
 
@@ -73,7 +83,11 @@ def check_known(tare, folder):
         said = verdict(tare, other)
         if (words and not said) or any(w not in said for w in words) or (said and not words):
             found.append(f"{model}: {key} {value}: {said or 'runs'}")
-    return found, len(KNOWN)
+    keys = [k for k in gguf.key_list if k[0] != "general.type"]
+    gguf.write(other, gguf.tensors, [*keys, ("general.type", TEXT, loads.text(b"mmproj"))])
+    if verdict(tare, other):  # which llama.cpp does not read
+        found.append(f"with a type: {verdict(tare, other)}")
+    return found, len(KNOWN) + 1
 
 
 # ---- llama.cpp itself -------------------------------------------------------------------------------
