@@ -38,6 +38,8 @@
     "if(has(layer_types), false, if(one_of(model_type, 'qwen2 qwen2_moe qwen3 qwen3_moe "          \
     "qwen2_vl_text qwen2_5_vl_text qwen2_5_omni_text qwen2_vl qwen2_5_vl dots1 seed_oss'), "       \
     "use_sliding_window | false, use_sliding_window | true))"
+/* Whether it is a number of tokens: 0 and false are no window. */
+#define IS_WINDOW "if(sliding_window == false, false, sliding_window > 0)"
 #define NORMALIZES                                                                                 \
     "ernie4_5-moe grovemoe kimi-linear lfm2moe maple mellum mimo2 minimax-m2 qwen35moe qwen3moe "  \
     "qwen3next qwen3vlmoe qwen4exp rnd1"
@@ -89,18 +91,20 @@ static const struct {
      "without it"},
     {"!" WINDOW_ARCHS,
      "if(if(model_type == 'smollm3', true, use_sliding_window | true), if(has(sliding_window), "
-     "in('sliding_attention', layer_types)))",
+     "if(" IS_WINDOW ", in('sliding_attention', layer_types))))",
      NULL, NULL,
      "layer_types has sliding_attention: llama.cpp has no sliding-window attention in this "
      "architecture: all layers attend to all tokens, so results differ for texts longer than "
      "sliding_window"},
     {"!" WINDOW_ARCHS,
-     "if(" WINDOW_IN_ALL ", if(has(sliding_window), sliding_window < (max_position_embeddings | "
-     "1000000000)))",
+     "if(" WINDOW_IN_ALL ", if(has(sliding_window), if(" IS_WINDOW
+     ", sliding_window < (max_position_embeddings | 1000000000))))",
      NULL, NULL,
      "sliding_window: llama.cpp has no sliding-window attention in this architecture: all layers "
      "attend to all tokens, so results differ for longer texts"},
-    {"exaone4", "if(has(sliding_window), if(num_hidden_layers == 64, false, true))", NULL, NULL,
+    {"exaone4",
+     "if(has(sliding_window), if(" IS_WINDOW ", if(num_hidden_layers == 64, false, true)))", NULL,
+     NULL,
      "sliding_window: llama.cpp has these windows, and layers without positions, in models of 64 "
      "layers only" OTHER_RESULTS},
     {"maple", "if(nope_on_global_attention | false, false, true)", NULL, NULL,
@@ -180,7 +184,9 @@ static const struct {
      "moe_renormalize false: llama.cpp normalizes the weights of experts in this "
      "architecture" OTHER_RESULTS},
     {"minimax-01",
-     "if(has(sliding_window), sliding_window < (max_position_embeddings | 1000000000))", NULL, NULL,
+     "if(has(sliding_window), if(" IS_WINDOW
+     ", sliding_window < (max_position_embeddings | 1000000000)))",
+     NULL, NULL,
      "sliding_window: llama.cpp has no sliding-window attention in this architecture: all layers "
      "attend to all tokens, so results differ for longer texts"},
     {"step35",

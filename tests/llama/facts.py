@@ -236,7 +236,8 @@ def assumed(f):
                                  "classifier_activation")):
         f.convert(name, members)
         f.warns(word)
-    for name, members in (("t5", {"dense_act_fn": "gelu_new", "is_gated_act": True}), ("kimi-linear", {"moe_renormalize": True})):
+    for name, members in (("t5", {"dense_act_fn": "gelu_new", "is_gated_act": True}), ("kimi-linear", {"moe_renormalize": True}),
+                          *((n, {"sliding_window": none}) for none in (0, False) for n in ("llama", "minimax-01", "exaone4"))):
         f.convert(name, members)
         f.check(f"{name}: {f.said}", "not-applied" not in f.said)
     f.convert("starcoder2", drop=("mlp.c_fc.bias", "mlp.c_proj.bias", "proj.bias"))
