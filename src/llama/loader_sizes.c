@@ -176,7 +176,10 @@ const tare_llama_loader_size tare_llama_loader_sizes[] = {
     {"2*expert_feed_forward_length", B("ffn_gate_up_exps"), ROWS, NULL, NULL},
     {"expert_count", B("ffn_gate_up_exps"), STACK, NULL, NULL},
     {"expert_count", BARE("exp_probs_b"), COLS, NULL, NULL},
-    {"expert_count", "blk.#.ffn_down_exps.scale blk.#.ffn_gate_exps.scale blk.#.ffn_up_exps.scale",
+    {"expert_count",
+     "blk.#.ffn_down_exps.scale blk.#.ffn_gate_exps.scale blk.#.ffn_up_exps.scale "
+     "blk.#.ffn_down_exps.input_scale blk.#.ffn_gate_exps.input_scale "
+     "blk.#.ffn_up_exps.input_scale",
      COLS, NULL, NULL},
     {WIDTH, B("attn_gate"), COLS, "afmoe hy_v4 laguna minimax-01 spark2_5 step35", NULL},
     {HEADS "*" VALUES, B("attn_gate"), ROWS, "hy_v4", NULL},

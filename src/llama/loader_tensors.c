@@ -276,6 +276,20 @@ static bool is_instead(const loaded *l, const part *p) {
            (has_beside(l->gguf, p, "ssm_in") || has_beside(l->gguf, p, "shortconv.conv"));
 }
 
+/* Feed-forward networks of NVFP4 with a scale beside it have no biases. */
+static bool is_bias_of_scaled(const loaded *l, const part *p) {
+    char name[160];
+    if (!tare_str_is(p->suffix, ".bias") ||
+        !tare_llama_is_one_of(p->word, "ffn_down ffn_gate ffn_up"))
+        return false;
+    const int lead = (int)tare_min_u64(p->name.len - p->suffix.len, 128);
+    snprintf(name, sizeof name, "%.*s.scale", lead, p->name.ptr);
+    if (tare_model_find_tensor(l->gguf, tare_str_of(name)) < 0) return false;
+    snprintf(name, sizeof name, "%.*s.weight", lead, p->name.ptr);
+    const int64_t i = tare_model_find_tensor(l->gguf, tare_str_of(name));
+    return i >= 0 && l->gguf->catalog.tensors[i].encoding->id == TARE_ENCODING_NVFP4;
+}
+
 /* Of the side of an encoder or a decoder. */
 static uint64_t blocks_of(const loaded *l, tare_str name) {
     const uint64_t n = number_of(l, "decoder_block_count");
@@ -296,6 +310,7 @@ static const char *why_not(const loaded *l, const part *p) {
     if (tare_str_is(p->word, "exp_probs_b") && !tare_str_is(l->architecture, "hy_v3") &&
         !has_beside(l->gguf, p, "ffn_gate_inp"))
         return "the block has no experts";
+    if (is_bias_of_scaled(l, p)) return "llama.cpp stops at a bias beside a scale of NVFP4";
     if (is_of_other_scaling(l, p->word)) return "factors of another rope.scaling.type";
     if (is_of_experts(p->word) && !l->has_experts) return "the keys give no number of experts";
     if (tare_str_is(l->architecture, "cohere2moe") && number_of(l, "expert_shared_count") == 0 &&

@@ -79,7 +79,7 @@ static bool experts_load(const values *s, tare_error *why) {
     return true;
 }
 
-/* Numbers that something is divided by. */
+/* Numbers that llama.cpp has no use for as 0: it divides by them, asserts that they are more, or fails. */
 static bool divisors_load(const values *s, tare_error *why) {
     static const struct {
         const char *key, *archs;
@@ -88,6 +88,7 @@ static bool divisors_load(const values *s, tare_error *why) {
                 {"num_loops", "nanbeige"},
                 {"full_attention_interval", "minimax-01 qwen35 qwen35moe qwen3next"},
                 {"interleave_moe_layer_step", "ernie4_5-moe"},
+                {"attention.sliding_window", "afmoe"},
                 {"attention.indexer.top_k", "qwen4exp"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (tare_llama_is_one_of(s->architecture, rows[i].archs) && value_of(s, rows[i].key) &&

@@ -104,7 +104,8 @@ HALF = [("bert", "blk.#.attn_q.bias", 0), ("bert", "token_embd_norm.weight", 0),
         ("t5encoder", "enc.blk.#.attn_q.weight", 0), ("t5encoder", "enc.blk.#.attn_rel_b.weight", 1), ("talkie", "blk.#.attn_q_norm.weight", 1),
         ("sarvam", "blk.#.attn_q_norm.weight", 0), ("spark2_5", "blk.#.attn_gate.weight", 0), ("spark2_5", "blk.#.attn_gate.weight", 1),
         ("minimax-m2", "blk.#.attn_k_norm.weight", 0), ("grovemoe", "blk.#.ffn_down_chexps.weight", 0), ("grovemoe", "blk.#.ffn_up_chexps.weight", 1),
-        ("bert", "token_types.weight", 1), ("bitnet", "blk.#.ffn_sub_norm.weight", 0)]
+        ("bert", "token_types.weight", 1), ("bitnet", "blk.#.ffn_sub_norm.weight", 0),
+        ("nvfp4-experts", "blk.#.ffn_gate_exps.input_scale", 0)]
 # Of these tare says nothing where the rest is right.
 UNMEASURED = re.compile(r"altup|laurel|rope_")
 
@@ -174,6 +175,11 @@ def check_widths(case):
             case.gguf.write(case.other, case.gguf.tensors, [k for k in case.gguf.key_list if k[0] != key and not k[0].endswith("." + key)])
             case.n += 1
             case.expect("without " + key, verdict(case.tare, case.other), *[key] * is_needed)
+    if case.name == "nvfp4":
+        biases = [(n.replace(".weight", ".bias"), d[-1:], F32, bytes(4 * d[-1])) for n, d, _, _ in case.gguf.tensors if n == "blk.0.ffn_up.weight"]
+        case.gguf.write(case.other, case.gguf.tensors + biases)
+        case.n += 1
+        case.expect("with a bias", verdict(case.tare, case.other), "blk.0.ffn_up.bias", "NVFP4")
     if case.name in MORE:
         case.gguf.write(case.other, case.gguf.tensors + [(MORE[case.name], (64,), F32, bytes(256))])
         case.n += 1
@@ -305,7 +311,7 @@ def main():
     asks = "--llama-cpp" in more
     texts = [n for n, (_, about) in sorted(tiny_models.MODELS.items()) if not about.get("tower")]
     found, n = [], 0
-    for name in [m for m in more if m[0] != "-"] or (texts if asks else sorted({*USUAL, *WIDTHS, *SPARED, *MORE, *PREDICTING, *(m for m, _ in ALSO), *(m for m, _, _ in HALF)})):
+    for name in [m for m in more if m[0] != "-"] or (texts if asks else sorted({"nvfp4", *USUAL, *WIDTHS, *SPARED, *MORE, *PREDICTING, *(m for m, _ in ALSO), *(m for m, _, _ in HALF)})):
         if name == "wavtokenizer":  # it has no tokenizer
             continue
         case = Case(tare, folder, name)

@@ -49,7 +49,7 @@ KNOWN = [
     ("sarvam", "nextn_predict_layers", "u32", 1, "nextn.eh_proj"), ("t5encoder", "block_count", "u32", 1, "enc.blk.1"),
     ("mimo2", "nextn_predict_layers", "u32", 4), ("gemma2", "attention.sliding_window_pattern", "u32", 1, "some blocks"),
     ("modern-bert", "attention.sliding_window_pattern", "u32", 0, "some blocks"), ("llama4", "attention.sliding_window_pattern", "u32", 1, "some blocks"),
-    ("lfm2", "rope.dimension_count_swa", "u32", 64), ("mellum", "rope.dimension_count_swa", "u32", 8, "not the length"),
+    ("afmoe", "attention.sliding_window", "u32", 0, "above 0"), ("lfm2", "rope.dimension_count_swa", "u32", 64), ("mellum", "rope.dimension_count_swa", "u32", 8, "not the length"),
     ("granitemoe-plain", "expert_shared_feed_forward_length", "u32", 64, "shared experts"), ("bert", "attention.layer_norm_rms_epsilon", "f32", -1),
 ]
 
