@@ -23,7 +23,7 @@ typedef struct tare_model tare_model;
 typedef enum tare_source_kind {
     TARE_SOURCE_PATH = 0,   /* name: a file or directory */
     TARE_SOURCE_MEMORY = 1, /* memory, n_bytes: borrowed until tare_model_free */
-    TARE_SOURCE_FD = 2,     /* fd: borrowed, read with pread, its position is left alone */
+    TARE_SOURCE_FD = 2,     /* fd: borrowed, read with pread: its position stays, but on Windows */
     TARE_SOURCE_CALLBACK = 3,
     TARE_SOURCE_SHARDS = 4, /* shards, n_shards: the files of one model, in order */
     TARE_SOURCE_URL =
