@@ -53,10 +53,10 @@ typedef struct server {
     cli_tree tree;
     struct timespec started;
     _Atomic uint64_t *next; /* of each node: byte after what was read last */
+    torn_page *torn;        /* the storer's, each at a place that its number tells */
     pthread_mutex_t mutex;  /* guards what follows */
     pthread_cond_t changed;
     extra queue[WAITING], recent[WAITING];
-    torn_page *torn; /* the storer's, each at a place that its number tells */
     size_t first, n_waiting, n_recent;
     bool is_ending;
     char last[1024]; /* line of the log */
@@ -314,10 +314,10 @@ static void store(server *s, const extra *e, char *buf) {
     tare_view_file f;
     bool is_given = file_of(&f, s, e->node);
     for (uint64_t at = e->begin, end; at < e->end && is_given; at = end) {
-        end = e->end - at > STORE_STEP ? at + STORE_STEP : e->end;
-        if (end > at / PAGE_BYTES * PAGE_BYTES + PAGE_BYTES) end = end / PAGE_BYTES * PAGE_BYTES;
-        if (at % PAGE_BYTES) end = at / PAGE_BYTES * PAGE_BYTES + PAGE_BYTES;
+        const uint64_t page = at - at % PAGE_BYTES;
+        end = at == page ? at + STORE_STEP : page + PAGE_BYTES;
         if (end > e->end) end = e->end;
+        if (end - page > PAGE_BYTES) end -= end % PAGE_BYTES;
         const size_t n = (size_t)(end - at);
         is_given = tare_view_read_alone(buf, s->view, node->file, at, n, NULL) == TARE_OK &&
                    (at % PAGE_BYTES || n % PAGE_BYTES ? give_torn(s, e->node, at, buf, n, f.n_bytes)

@@ -311,7 +311,7 @@ static tare_status read_index(const reading *r) {
     if (w->is_turned)
         return tare_fail_tensor(r->err, TARE_ERR_UNSUPPORTED, t, (size_t)part,
                                 "all columns are of group 0, and settings say that groups are of "
-                                "columns in another order (desc_act): which one is lost");
+                                "columns in another order (desc_act), which is lost");
     r->s->group = NULL;
     return TARE_OK;
 }

@@ -162,6 +162,8 @@ not_loaded("cut", "fewer bytes than the storage has", ALONE[:-1])
 not_loaded("view", "a view beyond its storage", legacy(storage("0", 6, "FloatStorage", tuple_of(text("1"), number(3), number(4)))))
 no("load-beyond", "strides beyond such a storage", of_pickle(dict_of(a=tensor((2, 4), data=loaded(ALONE))), 3), "CORRUPT",
    len(of_pickle(dict_of(a=tensor((2, 4), data=loaded(ALONE))), 3)) - 3, "beyond its storage")
+AGAIN = b"(" + LOAD + b"q\0B" + struct.pack("<I", len(ALONE)) + ALONE + b"q\1" + 9 * b"h\0h\1\x85R" + b"l."
+no("load-bomb", "one storage's bytes, loaded again and again", b"\x80\3" + AGAIN, "LIMIT", len(AGAIN) - 6 * 6 + 5, "too often")
 yes("more", "a second pickle, which nothing reads", of_pickle(dict_of()) + of_pickle(dict_of()), ("warning", "torch.more-bytes", 6, "none"))
 yes("legacy-more", "bytes behind the last storage", legacy(ONE) + b"\0", ("warning", "torch.more-bytes", len(legacy(ONE)), "none"))
 

@@ -653,7 +653,7 @@ REFUSED.update({
     "checkpoint_format says another": (dict(GPTQ, format="gptq_v2", checkpoint_format="gptq"), gptq()), "'gptq_v9'": (dict(GPTQ, format="gptq_v9"), gptq()),
     "none of this module": (None, comfy_listed("net.", "model.", "nvfp4")), "convrot: its weights": (None, lambda m: (
         {**fp8("net.x.weight_scale", (), codes="net.x.weight")(m)[0], "_quantization_metadata": ("metadata", {"layers": {"x": {"format": "int8_tensorwise", "convrot": True}}})},)),
-    "settings state none (bits)": (GPTQ, few_rows(gptq(4, 32), 4)), "which one is lost": (dict(GPTQ, desc_act=True), unordered), "(rotation)": (dict(GPTQ, rotation="hadamard"), gptq()), "(spinquant_config)": (dict(AUTO, packing_format="auto_round", spinquant_config={"r1": True}), gptq()),
+    "settings state none (bits)": (GPTQ, few_rows(gptq(4, 32), 4)), "which is lost": (dict(GPTQ, desc_act=True), unordered), "(rotation)": (dict(GPTQ, rotation="hadamard"), gptq()), "(spinquant_config)": (dict(AUTO, packing_format="auto_round", spinquant_config={"r1": True}), gptq()),
     "'auto_round:qbits'": (dict(AUTO, backend="auto_round:qbits"), gptq()), "(group_size)": (dict(AUTO, group_size=128, extra_config={"x": {"group_size": 96}}), gptq_uneven(96)),
     "others not": (dict(AUTO, data_type="mx_fp4", extra_config={"x": {"data_type": "mx_int4"}}), quarters),
     "quantization_config.format: tare does not know 'new'": (ct(4, format="new"), packed(4, 3)),

@@ -93,9 +93,26 @@ static bool read_call(tare_torch_embedded *out, tare_torch_file *f, const tare_p
     return true;
 }
 
+/* The bytes that a call gives, as the pickle has them: itself, or in a call that makes them of a text. */
+static size_t given_bytes(const tare_pickle_value *v) {
+    const tare_pickle_value *bytes = tare_pickle_argument(v, 0);
+    if (bytes && bytes->kind == TARE_PICKLE_CALL) bytes = tare_pickle_argument(bytes, 0);
+    return is_text(bytes) ? bytes->as.s.len : 0;
+}
+
+/* Python writes each storage's bytes once; a text of protocol 0 is up to twice as long as in the file. */
+static tare_status take_bytes(size_t *left, const tare_pickle_value *v, tare_error *err) {
+    const size_t n = given_bytes(v);
+    if (n > *left)
+        return tare_fail_at(err, TARE_ERR_LIMIT, v->offset,
+                            "storages: the same bytes are loaded too often");
+    *left -= n;
+    return TARE_OK;
+}
+
 tare_status tare_torch_read_embedded(tare_torch_file *f, tare_error *err) {
     const tare_pickle *p = &f->pickle;
-    size_t n = 0;
+    size_t n = 0, left = p->text.len < SIZE_MAX / 2 ? 2 * p->text.len : SIZE_MAX;
     f->n_embedded = 0;
     f->has_other_loads = false;
     for (size_t i = 0; i < p->n_calls; i++)
@@ -105,6 +122,7 @@ tare_status tare_torch_read_embedded(tare_torch_file *f, tare_error *err) {
     for (size_t i = 0; i < p->n_calls; i++) {
         const tare_pickle_value *v = &p->calls[i];
         if (!tare_torch_is_load(tare_pickle_callee(v))) continue;
+        TARE_TRY(take_bytes(&left, v, err));
         if (read_call(&f->embedded[f->n_embedded], f, v))
             v->as.object->label = ++f->n_embedded;
         else
