@@ -123,8 +123,8 @@ tare_status tare_part_piece_check(const tare_part_piece *piece, const char *path
     TARE_TRY(tare_part_piece_crc(&crc, piece, path, from, context, err));
     if (crc == piece->crc) return TARE_OK;
     tare_fail_at(err, TARE_ERR_CORRUPT, from,
-                 "from here on, bytes of the part are not those that were written: make it again, "
-                 "with `force`");
+                 "from here on, bytes are not those that were written: remove this file, and make "
+                 "its parts again, with `force`");
     tare_error_file(err, path);
     return TARE_ERR_CORRUPT;
 }
