@@ -9,6 +9,7 @@
 #include "wcodec/wc_head.h"
 #include "wcodec/wc_parts.h"
 #include "wcodec/wc_scales.h"
+#include "wcodec/wc_zstd.h"
 
 static tare_status refuse(const tare_wc_piece *piece, uint64_t at, tare_error *err,
                           const char *what) {
@@ -91,10 +92,7 @@ static tare_status decode_zstd(const tare_wc_piece *piece, const tare_wc_segment
     TARE_TRY(check_padding(piece, TARE_WC_SEGMENT_HEADER + (uint64_t)s->size_a, err));
     if (!scratch->zstd) scratch->zstd = ZSTD_createDCtx();
     if (!scratch->zstd) return tare_fail(err, TARE_ERR_NOMEM, "zstd");
-    size_t frame_size = ZSTD_findFrameCompressedSize(frame, s->size_a);
-    /* The library may know frames older than RFC 8878, too. */
-    bool is_frame = s->size_a >= 4 && tare_load_le32(frame) == ZSTD_MAGICNUMBER;
-    if (!is_frame || ZSTD_isError(frame_size) || frame_size != s->size_a)
+    if (!tare_wc_zstd_is_frame(frame, s->size_a))
         return refuse(piece, TARE_WC_SEGMENT_HEADER, err, "segment: not one zstd frame");
     size_t n = ZSTD_decompressDCtx(scratch->zstd, piece->dst, piece->n_bytes, frame, s->size_a);
     if (ZSTD_isError(n) || n != piece->n_bytes)

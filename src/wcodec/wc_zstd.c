@@ -8,6 +8,7 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
+#include "base/bytes.h"
 #include "base/pool.h"
 
 enum {
@@ -52,4 +53,16 @@ tare_status tare_wc_zstd_pack(size_t *size, uint8_t *dst, size_t room, const uin
     ZSTD_freeCCtx(zstd);
     *size = out.pos;
     return status;
+}
+
+bool tare_wc_zstd_is_frame(const uint8_t *bytes, size_t n) {
+    /* The library may know frames older than RFC 8878, too. */
+    if (n < 4 || tare_load_le32(bytes) != ZSTD_MAGICNUMBER) return false;
+    const size_t size = ZSTD_findFrameCompressedSize(bytes, n);
+    return !ZSTD_isError(size) && size == n;
+}
+
+bool tare_wc_zstd_unpack(uint8_t *out, size_t n_out, const uint8_t *frame, size_t n) {
+    const size_t got = ZSTD_decompress(out, n_out, frame, n);
+    return !ZSTD_isError(got) && got == n_out;
 }

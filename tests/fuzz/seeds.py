@@ -127,12 +127,14 @@ def write_wcodec(folder):
             data = f.read()
         write(folder, "wcodec_file", name, data)
         write(folder, "view", name, data)
-        layers = wcodec_decoder.Container(data).layers
+        n_layers, index = struct.unpack_from("<IQ", data, 47)
         for n_files, name_of in ((0, ""), (2 ** 32 - 1, "-files")):
-            part = data + b"".join(struct.pack("<I", i) + bytes((i,)) * 32 for i in range(len(layers)))
-            part += struct.pack("<IIBBHQQ", len(layers), n_files, 0, 0, 0, len(data), 0) + b"WCPART\0\1"
+            part = data + b"".join(struct.pack("<I", i) + bytes((i,)) * 32 for i in range(n_layers))
+            part += struct.pack("<IIBBHQQ", n_layers, n_files, 0, 0, 0, len(data), 0) + b"WCPART\0\1"
             write(folder, "packed_join", name + name_of, struct.pack("<I", len(part)) + part)
-        for i, layer in enumerate(layers):
+        if any(data[index + 40:index + 48]): # its records are packed, by a library that is not needed to build
+            continue
+        for i, layer in enumerate(wcodec_decoder.Container(data).layers):
             at = layer.offset
             for j, p in enumerate(layer.streams):
                 head = data[at:at + p.head_bytes]

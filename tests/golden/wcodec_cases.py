@@ -5,7 +5,7 @@ import json
 import struct
 
 from casebook import bad, good
-from wcodecbuilder import BYTES, METADATA, RESOURCE, Layer, Wcodec, entry, stream
+from wcodecbuilder import BYTES, METADATA, RESOURCE, Layer, Wcodec, entry, frame, stream
 
 A, B = Layer("a", b"abcdef", dims=(2, 3)), Layer("b", b"\1\2\3\4", encoding="f32", dims=(1,))
 WIDE = [stream(16, stride=4, offset=2, width=2), stream(stride=4, offset=1),
@@ -57,6 +57,19 @@ yes("crcs", "records with the CRCs of segments", Wcodec(A, B, Layer("z", b"", di
 yes("minor", "a later minor version", Wcodec(A, B, minor=7))
 yes("minor-more", "a later minor version whose records have more", Wcodec(A, B, minor=7, more=b"MORE"), has={"tensors": 2})
 yes("minor-one", "a minor version before the CRCs", Wcodec(A, B, minor=1), has={"tensors": 2})
+yes("packed", "records of layers in a frame of zstd", Wcodec(A, B, minor=5, packed=lambda r: (frame(r), len(r))),
+    has={"tensors": 2})
+for name, note, packed, at, what in (
+        ("frame", "packed records that are no frame", lambda r: (b"?" * 50, len(r)), 64, "zstd frame"),
+        ("more", "packed records and a byte", lambda r: (frame(r) + b"?", len(r)), 64, "zstd frame"),
+        ("size", "packed records of another size", lambda r: (frame(r), len(r) + 1), 64, "not of their size"),
+        ("many", "a few bytes of which many come", lambda r: (frame(b"\0", 1 << 17), 1 << 17), 64, "64 times"),
+        ("layer", "a fault in a packed record", lambda r: (frame(r[:4] + b"\7" + r[5:]), len(r)), 64, "unknown kind")):
+    no("packed-" + name, note, Wcodec(A, B, minor=5, packed=packed), "index+%d" % at, what)
+no("packed-short", "packed records of fewer layers", Wcodec(A, B, minor=5, packed=lambda r: (frame(r[:20]), 20)),
+   "index+64", "too small for", "TRUNCATED")
+no("packed-early", "packed records in an older version", Wcodec(A, B, minor=4, packed=lambda r: (frame(r), len(r))),
+   "index+40", "from version 1.5 on")
 no("crcs-missing", "a record without the CRCs of its version", Wcodec(A, B, minor=2, patches=[("crcs 1", 0, b"X")]),
    "crcs 1", "missing")
 no("crcs-other", "a CRC that the layer's does not count", Wcodec(A, B, minor=2, patches=[("crcs 0", 8, b"????")]),
@@ -128,7 +141,7 @@ broken("form-none", "files that the form denies", "index", 12, b"\0", "index+12"
        files=[("x", [(0, 0, 0, 1)])])
 broken("form-one", "one file that is none", "index", 12, b"\1", "index+12", "form")
 broken("index-reserved", "a reserved byte of the counts", "index", 14, b"\1", "index+13", "reserved")
-broken("index-reserved-end", "the last reserved byte", "index", 63, b"\1", "index+40", "reserved")
+broken("index-reserved-end", "the last reserved byte", "index", 63, b"\1", "index+48", "reserved")
 broken("run-long", "a run of layers beyond the index", "index", 16, u64(2**40), "index+64",
        "run of records",
        "TRUNCATED")

@@ -30,6 +30,12 @@ def raw(content):
     return out + bytes(align(len(out), 64) - len(out))
 
 
+def frame(content, size=None):
+    """A frame of zstd: one block, as it is or (with a size) the same byte so many times."""
+    kind, n = (0, len(content)) if size is None else (1, size)
+    return struct.pack("<IBI", 0xfd2fb528, 0xa0, n) + (n << 3 | kind << 1 | 1).to_bytes(3, "little") + content
+
+
 def stream(value_bits=8, s=14, stride=1, offset=0, width=1, region=0, scales=(255, 0, 0), join=None):
     """join: (offset of the high bytes, high bits, places)."""
     return {"value_bits": value_bits, "s": s, "stride": stride, "offset": offset, "width": width,
@@ -78,15 +84,16 @@ def entry(kind=0, target=b"", mode=0o644, seconds=1, nanoseconds=2, reserved=0):
 
 class Wcodec:
     """files: (name, [(layer, region, offset, length), ...], entry), the last from entry() or left out;
-    bases: hints; more: what a later minor version has behind the CRCs of a layer. patches: (mark, distance,
+    bases: hints; more: what a later minor version has behind the CRCs of a layer; packed: a function that makes of
+    the records of layers what is stored, and the size that is said of them. patches: (mark, distance,
     bytes) are made when all is built, before the footer's CRC, those of marks at or behind "crc"
     and of segments after it."""
 
     def __init__(self, *layers, files=(), form=None, bases=(), patches=(), cut=None, tail=b"",
-                 minor=0, more=b""):
+                 minor=0, more=b"", packed=lambda records: (records, 0)):
         self.layers, self.files, self.bases, self.patches = layers, files, bases, patches
         self.form = form if form is not None else (1 if len(files) == 1 else 2 if files else 0)
-        self.cut, self.tail, self.minor, self.more = cut, tail, minor, more
+        self.cut, self.tail, self.minor, self.more, self.packed = cut, tail, minor, more, packed
         self.at = {"magic": 0, "major": 8, "digest": 12, "count": 47, "index offset": 51,
                    "reserved": 59, "file size": 64, "index size": 72}
         self.out = bytearray(128)
@@ -162,13 +169,14 @@ class Wcodec:
         runs = [b"", b"", b""]
         for i, layer in enumerate(self.layers):
             runs[0] += self.layer_record(i, layer, index + 64 + len(runs[0]), placed[i])
+        runs[0], unpacked = self.packed(runs[0])
         for i, hint in enumerate(self.bases):
             self.at["base %d" % i] = index + 64 + len(runs[0]) + len(runs[1])
             runs[1] += struct.pack("<IHH32s", 40 + len(hint), len(hint), 0, b"") + hint.encode()
         for i, file in enumerate(self.files):
             runs[2] += self.file_record(i, index + 64 + sum(map(len, runs)), *file)
-        self.out += struct.pack("<IIIB3xQQQ24x", len(self.layers), len(self.bases), len(self.files),
-                                self.form, *map(len, runs)) + b"".join(runs)
+        self.out += struct.pack("<IIIB3xQQQQ16x", len(self.layers), len(self.bases), len(self.files),
+                                self.form, *map(len, runs), unpacked) + b"".join(runs)
         self.at.update({"index": index, "footer": len(self.out), "crc": len(self.out) + 16})
         size = len(self.out) - index
         lines = sorted((layer.name, layer.digest().hexdigest()) for layer in self.layers

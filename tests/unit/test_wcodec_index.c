@@ -342,7 +342,7 @@ static void what_must_be_zero_is_told_where_it_is(void **state) {
     static const struct {
         unsigned part;
         size_t first, n;
-    } zeros[] = {{HEADER, 59, 5}, {HEADER, 84, 44},    {INDEX, 13, 3}, {INDEX, 40, 24},
+    } zeros[] = {{HEADER, 59, 5}, {HEADER, 84, 44},    {INDEX, 13, 3}, {INDEX, 48, 16},
                  {LAYER, 9, 1},   {LAYER, 14, 2},      {LAYER, 20, 4}, {PLANE, 3, 1},
                  {PLANE, 18, 2},  {FILE_RECORD, 6, 2}, {BASE, 6, 2},   {FOOTER, 20, 4}};
     static made m;

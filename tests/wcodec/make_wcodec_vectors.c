@@ -424,7 +424,7 @@ static void add_derived(maker *m, const char *name, const char *encoding,
 
 /* Pieces: rows that change places, what is stacked with zeros between and has something added, columns
  * that become rows and are multiplied, a part of what is made itself. */
-static void pieces(maker *m) {
+static void pieces(maker *m, const char *file) {
     static const tare_piece_view permuted = {0, 4, {{2, 512}, {4, 64}, {2, 256}, {64, 1}}};
     static const tare_piece_view turned = {0, 2, {{64, 1}, {16, 64}}};
     static const tare_piece_view part = {512, 1, {{512, 1}}};
@@ -455,7 +455,7 @@ static void pieces(maker *m) {
     add_derived(m, "stacked", "f32", &of[1], 0);
     add_derived(m, "turned", "q8_0", &of[2], 400);
     add_derived(m, "part", "q4_0", &of[3], 0);
-    end(m, "pieces.wcodec", NULL);
+    end(m, file, NULL);
 }
 
 int main(int argc, char **argv) {
@@ -483,7 +483,8 @@ int main(int argc, char **argv) {
     edges(&m);
     joined(&m);
     scales(&m);
-    pieces(&m);
+    pieces(&m, "pieces.wcodec");  /* in the tree, of version 1.4: */
+    pieces(&m, "records.wcodec"); /* records of layers are packed since */
     tare_arena_free(&m.arena);
     tare_arena_free(&base.arena);
     return fclose(m.expected) != 0;

@@ -13,7 +13,7 @@ import sys
 import zlib
 
 from wcodec_derived import check_pieces, derive, read_pieces
-from wcodec_segments import Bad, Head, Reader, align, check, decode_segment, half_float
+from wcodec_segments import Bad, Head, Reader, align, check, decode_segment, decode_zstd, half_float
 from wcodec_values import BIG_ENDIAN, SCALES, unpack_values
 
 
@@ -256,11 +256,15 @@ class Container:
         n_bases, n_files, self.form = r.number(4), r.number(4), r.number(1)
         r.zeros(3)
         sizes = [r.number(8) for _ in range(3)]
-        r.zeros(24)
+        unpacked = r.number(8)
+        r.zeros(16)
         check(n_bases <= 255 and self.form <= 2 and (self.form == 0) == (n_files == 0) and
               (self.form != 1 or n_files == 1), "index")
         parts = [sub_records(r, n) for n in sizes]
         check(not r.rest(), "index")
+        if unpacked:
+            check(self.minor >= 5 and unpacked <= 65536 + 64 * sizes[0], "packed records of layers")
+            parts[0] = Reader(decode_zstd(parts[0].take(sizes[0]), unpacked))
         self.layers = [Layer(parts[0], self.minor) for _ in range(n_layers)]
         self.bases = [self.base_record(parts[1]) for _ in range(n_bases)]
         self.entries = {}  # of each file: kind, permissions, seconds, nanoseconds, target

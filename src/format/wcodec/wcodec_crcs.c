@@ -5,6 +5,7 @@
 
 #include "base/bytes.h"
 #include "base/hash.h"
+#include "format/wcodec/wcodec_index.h"
 
 enum { CRC_BYTES = 4, LAYER_CRC = 16 /* its place in the record */ };
 
@@ -41,12 +42,11 @@ static tare_status read_stream(tare_wc_record *r, uint64_t n_segments, uint32_t 
 
 tare_status tare_wcodec_crcs_read(tare_wc_layer *l, tare_cursor *c, uint64_t record, uint16_t minor,
                                   tare_arena *arena, tare_error *err) {
-    enum { SINCE = 2 };
     uint64_t n_after = 0;
     uint32_t whole = 0;
     bool are_there =
         minor && tare_cursor_left(c) >= sizeof tag && memcmp(c->pos, tag, sizeof tag) == 0;
-    if (!are_there && minor >= SINCE)
+    if (!are_there && minor >= TARE_WCODEC_CRCS)
         return tare_fail_at(err, TARE_ERR_CORRUPT, tare_cursor_offset(c),
                             "layer: the CRCs of its segments are missing");
     if (!are_there) return TARE_OK;

@@ -15,6 +15,15 @@ enum {
     TARE_WCODEC_FOOTER = 32,
 };
 
+/* What minor versions brought. */
+enum {
+    TARE_WCODEC_ENTRIES = 1, /* of files */
+    TARE_WCODEC_CRCS,        /* of segments, in the records of layers */
+    TARE_WCODEC_DERIVED,     /* layers */
+    TARE_WCODEC_PIECES,      /* of which those are made */
+    TARE_WCODEC_PACKED       /* records of layers */
+};
+
 typedef enum tare_wcodec_kind {
     TARE_WCODEC_TENSOR = 0,
     TARE_WCODEC_BYTES = 1,

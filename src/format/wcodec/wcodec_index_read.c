@@ -11,6 +11,7 @@
 #include "base/outfile_stale.h"
 #include "format/wcodec/wcodec_crcs.h"
 #include "format/wcodec/wcodec_index.h"
+#include "format/wcodec/wcodec_records.h"
 #include "model/names.h"
 #include "wcodec/wc_head.h"
 #include "wcodec/wc_varint.h"
@@ -505,8 +506,10 @@ static tare_status check_counts(const reader *r, const tare_wcodec_index *x, con
                       "index: form of the files: expected 0 without files, 1 or 2 with some");
     if (!tare_wc_is_zero(bytes + 13, 3))
         return refuse(r, offset + 13, "index: a reserved byte is not 0");
-    if (!tare_wc_is_zero(bytes + 40, 24))
-        return refuse(r, offset + 40, "index: a reserved byte is not 0");
+    if (!tare_wc_is_zero(bytes + 48, 16))
+        return refuse(r, offset + 48, "index: a reserved byte is not 0");
+    if (header && x->minor < TARE_WCODEC_PACKED && tare_load_le64(bytes + 40))
+        return refuse(r, offset + 40, "index: records of layers are packed from version 1.5 on");
     return TARE_OK;
 }
 
@@ -539,20 +542,48 @@ static tare_status leave_run(const reader *r) {
     return TARE_OK;
 }
 
-static tare_status read_runs(reader *r, const uint8_t *bytes, uint64_t offset, uint64_t size) {
+static tare_status read_layer_run(reader *r, uint64_t index_offset) {
     tare_wcodec_index *x = r->index;
-    tare_cursor all;
-    tare_cursor_init(&all, bytes + COUNTS, size - COUNTS, offset + COUNTS);
-    TARE_TRY(enter_run(r, &all, tare_load_le64(bytes + 16), x->n_layers, LAYER_FIXED));
-    tare_cursor records = r->c;
+    const tare_cursor records = r->c;
     x->layers = TARE_NEW_ARRAY(r->arena, tare_wcodec_layer, x->n_layers);
     if (!x->layers) return no_memory(r);
     for (uint32_t i = 0; i < x->n_layers; i++)
         TARE_TRY(named(r, read_layer(r, &x->layers[i]), "layers", i));
     TARE_TRY(leave_run(r));
-    TARE_TRY(check_spans(r, offset));
+    TARE_TRY(check_spans(r, index_offset));
     TARE_TRY(check_names(r, &records));
-    TARE_TRY(check_derivations(r, &records));
+    return check_derivations(r, &records);
+}
+
+/* The records of layers, `size` bytes of which stand there; unpacked: 0, or as many as they are of.
+ * A place among those is none of the file's: that of the frame is said. */
+static tare_status read_layers(reader *r, tare_cursor *all, uint64_t size, uint64_t unpacked,
+                               uint64_t index_offset) {
+    const uint32_t n = r->index->n_layers;
+    const tare_allocator *a = r->arena->allocator;
+    tare_cursor of;
+    uint8_t *records;
+    if (!unpacked) {
+        TARE_TRY(enter_run(r, all, size, n, LAYER_FIXED));
+        return read_layer_run(r, index_offset);
+    }
+    const uint64_t at = tare_cursor_offset(all);
+    TARE_TRY(enter_run(r, all, size, 0, LAYER_FIXED));
+    TARE_TRY(tare_wcodec_records_unpack(&records, unpacked, r->c.pos,
+                                        (size_t)tare_cursor_left(&r->c), at, r->limits, a, r->err));
+    tare_cursor_init(&of, records, unpacked, at);
+    tare_status status = enter_run(r, &of, unpacked, n, LAYER_FIXED);
+    if (status == TARE_OK) status = read_layer_run(r, index_offset);
+    tare_free(a, records, (size_t)unpacked);
+    if (status != TARE_OK && r->err && r->err->offset != TARE_NO_OFFSET) r->err->offset = at;
+    return status;
+}
+
+static tare_status read_runs(reader *r, const uint8_t *bytes, uint64_t offset, uint64_t size) {
+    tare_wcodec_index *x = r->index;
+    tare_cursor all, records;
+    tare_cursor_init(&all, bytes + COUNTS, size - COUNTS, offset + COUNTS);
+    TARE_TRY(read_layers(r, &all, tare_load_le64(bytes + 16), tare_load_le64(bytes + 40), offset));
     TARE_TRY(enter_run(r, &all, tare_load_le64(bytes + 24), x->n_bases, BASE_FIXED));
     x->bases = TARE_NEW_ARRAY(r->arena, tare_packed_base, x->n_bases);
     if (!x->bases) return no_memory(r);

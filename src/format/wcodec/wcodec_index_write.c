@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "format/wcodec/wcodec_crcs.h"
 #include "format/wcodec/wcodec_index.h"
+#include "format/wcodec/wcodec_records.h"
 #include "wcodec/wc_varint.h"
 
 static void put_u16(tare_buffer *out, uint16_t v) {
@@ -160,26 +161,28 @@ static bool are_bound(const tare_wcodec_index *index) {
     return true;
 }
 
-/* The lowest version whose readers understand everything in the file. */
+/* The lowest version whose readers understand everything in the file; its records may be packed
+ * beside. */
 static uint16_t minor_of(const tare_wcodec_index *index) {
     uint16_t minor = 0;
     for (uint32_t i = 0; i < index->n_layers; i++) {
         const tare_wcodec_derivation *d = &index->layers[i].derived;
-        if (d->is_set && minor < (d->pieces ? 4 : 3)) minor = d->pieces ? 4 : 3;
+        if (d->is_set && minor < (d->pieces ? TARE_WCODEC_PIECES : TARE_WCODEC_DERIVED))
+            minor = d->pieces ? TARE_WCODEC_PIECES : TARE_WCODEC_DERIVED;
     }
     if (minor) return minor;
-    if (are_bound(index)) return 2;
+    if (are_bound(index)) return TARE_WCODEC_CRCS;
     for (uint32_t i = 0; i < index->n_files && index->files; i++)
-        if (index->files[i].entry.is_stated) minor = 1;
+        if (index->files[i].entry.is_stated) minor = TARE_WCODEC_ENTRIES;
     return minor;
 }
 
 static void fill_header(uint8_t h[TARE_WCODEC_HEADER], const tare_wcodec_index *index,
-                        uint64_t offset, uint64_t size) {
+                        uint16_t minor, uint64_t offset, uint64_t size) {
     memset(h, 0, TARE_WCODEC_HEADER);
     memcpy(h, "WCODEC", 6);
     tare_store_le16(h + 8, 1);
-    tare_store_le16(h + 10, minor_of(index));
+    tare_store_le16(h + 10, minor);
     memcpy(h + 12, index->digest, 32);
     h[44] = index->base_quant;
     h[45] = index->tile_rows;
@@ -196,8 +199,13 @@ void tare_wcodec_index_write(tare_buffer *out, uint8_t header[TARE_WCODEC_HEADER
     size_t start = out->size, marks[4];
     put_counts(out, index);
     marks[0] = out->size;
+    uint16_t minor = minor_of(index);
     const bool is_bound = are_bound(index);
     for (uint32_t i = 0; i < index->n_layers; i++) put_layer(out, &index->layers[i], is_bound);
+    /* Readers of older versions know no derived layers either. */
+    const size_t unpacked =
+        minor >= TARE_WCODEC_DERIVED ? tare_wcodec_records_pack(out, marks[0]) : 0;
+    if (unpacked) minor = TARE_WCODEC_PACKED;
     marks[1] = out->size;
     for (uint32_t i = 0; i < index->n_bases; i++) put_base(out, &index->bases[i]);
     marks[2] = out->size;
@@ -206,8 +214,9 @@ void tare_wcodec_index_write(tare_buffer *out, uint8_t header[TARE_WCODEC_HEADER
     if (out->failed) return;
     for (unsigned i = 0; i < 3; i++)
         tare_store_le64(out->data + start + 16 + 8 * i, marks[i + 1] - marks[i]);
+    tare_store_le64(out->data + start + 40, unpacked);
     uint64_t size = out->size - start;
-    fill_header(header, index, offset, size);
+    fill_header(header, index, minor, offset, size);
     uint32_t crc = tare_crc32(0, header, TARE_WCODEC_HEADER);
     crc = tare_crc32(crc, out->data + start, (size_t)size);
     put_u64(out, offset);
