@@ -31,6 +31,14 @@ bool tare_llama_reads_key(tare_str architecture, const char *name);
 /* Values that the keys must not have; their types are right. */
 bool tare_llama_values_load(const tare_model *gguf, tare_str architecture, uint64_t blocks,
                             tare_error *why);
+/* Whether a block looks at no more than a window of the tokens before; whether any may; how many of the first
+ * `blocks` do. */
+bool tare_llama_has_window(const tare_model *gguf, tare_str architecture, uint64_t block);
+bool tare_llama_has_windows(const tare_model *gguf, tare_str architecture);
+uint64_t tare_llama_windows(const tare_model *gguf, tare_str architecture, uint64_t blocks);
+/* Where heads of blocks with a window may have another width than those of others, and turn otherwise. */
+#define TARE_LLAMA_HEADS_BY_BLOCK "gemma4 gemma4-assistant"
+#define TARE_LLAMA_TURNS_BY_BLOCK "gemma4 gemma4-assistant laguna maple spark2_5 step35"
 /* What its reader of GGUF takes less of than the format allows. */
 bool tare_llama_file_loads(const tare_model *gguf, tare_error *why);
 /* The tokens of a tokenizer `kind`: of the right types, as many scores and types, none twice. */

@@ -27,10 +27,6 @@ static const struct {
     uint64_t interval;
 } recurrent[] = {{"qwen35 qwen35moe qwen3next qwen4exp", "ssm_conv1d", 4},
                  {"minimax-01", "attn_norm_2", 8}};
-/* Where one of the blocks must have a window, if there is one to have. */
-static const char windowed[] =
-    "afmoe cohere2 cohere2moe exaone-moe gemma2 gemma3 gemma3n gemma4 gpt-oss granite_swa laguna "
-    "llama4 maple mellum mimo2 muse-glimmer olmo2 smallthinker spark2_5 step35";
 /* Where one of the blocks must have none, if others have. */
 static const char windowed_in_part[] = "gemma-embedding modern-bert";
 /* Where one of the blocks must be without attention, and one with it. */
@@ -274,9 +270,10 @@ static bool choice_fits(const layers *l, tare_error *why) {
            no_key(l, why, "attention.indexer.key_length", "it is not more than what turns");
 }
 
+/* Whether each kind of block is there that llama.cpp fails without. */
 static bool has_window(const layers *l, tare_error *why) {
     static const char name[] = "attention.sliding_window_pattern";
-    const tare_value *list = key_of(l, name);
+    const char *const key = key_of(l, name) ? name : "block_count";
     const bool is_part = tare_llama_is_one_of(l->architecture, windowed_in_part);
     const bool is_llama4 = tare_str_is(l->architecture, "llama4");
     /* chunks of attention, in all but every fourth block */
@@ -286,22 +283,13 @@ static bool has_window(const layers *l, tare_error *why) {
     if (is_llama4 && number_or(l, "attention.sliding_window", 1) == 0)
         return no_key(l, why, "attention.sliding_window",
                       "llama.cpp stops at a Llama 4 without chunks of attention");
-    if ((!is_part && !tare_llama_is_one_of(l->architecture, windowed)) || !list ||
-        number_or(l, "attention.sliding_window", is_llama4) == 0)
-        return true;
-    if (list->type != TARE_VALUE_ARRAY) /* all but every so manieth */
-        return (number_or(l, name, 2) != 1 && (number_or(l, name, 2) || !is_part)) ||
-               no_key(l, why, name, "llama.cpp stops unless some blocks have a sliding window");
-    const uint64_t n = tare_llama_is_one_of(l->architecture, "mimo2 step35") ? l->all : l->n;
-    uint64_t n_windows = 0;
-    tare_array_walk walk;
-    tare_array_begin(&walk, &list->as.a);
-    for (uint64_t i = 0; i < n; i++) n_windows += next_is_set(&walk);
+    if (!tare_llama_has_windows(l->gguf, l->architecture)) return true;
+    const uint64_t n_windows = tare_llama_windows(l->gguf, l->architecture, l->all);
     if (n_windows == 0)
-        return no_key(l, why, name,
+        return no_key(l, why, key,
                       "no block has a sliding window, and llama.cpp fails on such a model");
-    return !is_part || n_windows < n ||
-           no_key(l, why, name,
+    return !is_part || n_windows < l->all ||
+           no_key(l, why, key,
                   "all blocks have a sliding window, and llama.cpp fails on such a model");
 }
 

@@ -72,15 +72,6 @@ static const tare_metadata *key_of(const tare_llama_numbers *s, const char *name
     return i < 0 ? NULL : &s->gguf->catalog.metadata[i];
 }
 
-/* Whether a layer has a window, in a list of those that have one. */
-static bool has_window(const tare_llama_numbers *s, uint64_t block) {
-    const tare_metadata *m = key_of(s, "attention.sliding_window_pattern");
-    tare_value v = {0};
-    return block != TARE_LLAMA_OF_MODEL && m && m->value.type == TARE_VALUE_ARRAY &&
-           m->value.as.a.type == TARE_VALUE_BOOL && element(&v, &m->value.as.a, block) &&
-           v.as.u != 0;
-}
-
 static void note_missing(const tare_llama_numbers *s, const char *name) {
     if (s->missing && !s->missing[0]) snprintf(s->missing, TARE_LLAMA_MOST_KEY, "%s", name);
 }
@@ -96,16 +87,30 @@ static const char *latent_name(const tare_llama_numbers *s, const char *name) {
     return is_key ? keys[1] : values[1];
 }
 
-/* Heads of layers with a window may have another width, and RWKV's first block has no values of an
- * earlier one. */
+/* Heads of blocks with a window may have another width, or turn by more or less. Where all blocks have one
+ * of both, it is that of the first. */
+static const struct {
+    const char *name, *in_window, *by_block;
+} windowed[] = {
+    {"attention.key_length", "attention.key_length_swa", TARE_LLAMA_HEADS_BY_BLOCK},
+    {"attention.value_length", "attention.value_length_swa", TARE_LLAMA_HEADS_BY_BLOCK},
+    {"rope.dimension_count", "rope.dimension_count_swa", TARE_LLAMA_TURNS_BY_BLOCK},
+};
+
+static const char *name_in_window(const tare_llama_numbers *s, const char *name, uint64_t block) {
+    for (size_t i = 0; i < sizeof windowed / sizeof *windowed; i++) {
+        if (strcmp(name, windowed[i].name) != 0 || !key_of(s, windowed[i].in_window)) continue;
+        if (block != TARE_LLAMA_OF_MODEL &&
+            !tare_llama_is_one_of(s->architecture, windowed[i].by_block))
+            block = 0;
+        if (tare_llama_has_window(s->gguf, s->architecture, block)) return windowed[i].in_window;
+    }
+    return name;
+}
+
+/* RWKV's first block has no values of an earlier one. */
 static const char *name_in(const tare_llama_numbers *s, const char *name, uint64_t block) {
-    static const char *const names[][2] = {
-        {"attention.key_length", "attention.key_length_swa"},
-        {"attention.value_length", "attention.value_length_swa"}};
-    name = latent_name(s, name);
-    for (size_t i = 0; i < 2; i++)
-        if (strcmp(name, names[i][0]) == 0 && key_of(s, names[i][1]) && has_window(s, block))
-            return names[i][1];
+    name = name_in_window(s, latent_name(s, name), block);
     if (block == 0 && strcmp(name, "attention.value_residual_mix_lora_rank") == 0)
         return "attention.iclr_lora_rank";
     return name;

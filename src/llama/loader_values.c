@@ -97,6 +97,32 @@ static bool divisors_load(const values *s, tare_error *why) {
     return true;
 }
 
+/* What predicts more tokens here is a mixture of experts whose width a key has to say. */
+static bool predictors_load(const values *s, uint64_t blocks, tare_error *why) {
+    static const char width[] = "expert_feed_forward_length", used[] = "expert_used_count";
+    const tare_llama_numbers numbers = {s->gguf, s->architecture, NULL};
+    if (!tare_llama_is_one_of(s->architecture, "nemotron_h nemotron_h_moe")) return true;
+    for (uint64_t i = blocks - most(s, "nextn_predict_layers"); i < blocks; i++) {
+        uint64_t n = 0;
+        if (!tare_llama_loader_number(&n, &numbers, width, i) || n == 0)
+            return no(s, why, value_of(s, used) ? width : used,
+                      "there is no width of the experts that predict more tokens");
+    }
+    return true;
+}
+
+/* Numbers that the code of an architecture has as they are. */
+static bool constants_load(const values *s, tare_error *why) {
+    static const char base[] = "rope.freq_base", context[] = "rope.scaling.original_context_length";
+    const tare_value *v = value_of(s, base), *scale = value_of(s, "attention.temperature_scale");
+    if (tare_str_is(s->architecture, "deepseek2-ocr") && v && v->as.f != 10000)
+        return no(s, why, base, "llama.cpp has 10000 in this architecture, and stops at others");
+    if (!tare_str_is(s->architecture, "mistral3") || !scale || scale->as.f == 0 ||
+        most(s, value_of(s, context) ? context : "context_length") > 0)
+        return true;
+    return no(s, why, context, "it is 0, and attention.temperature_scale counts by it");
+}
+
 /* Smaller experts, one beside each group of the others. */
 static bool groups_load(const values *s, tare_error *why) {
     static const char name[] = "experts_per_group", used[] = "expert_used_count";
@@ -144,10 +170,12 @@ static bool turns(const values *s) {
 static bool heads_load(const values *s, uint64_t blocks, tare_error *why) {
     static const char name[] = "attention.head_count_kv";
     static const char all[] = "minicpm3 plm"; /* which make keys of heads of queries */
+    static const char none[] = "arwkv7 mamba mamba2 rwkv6 rwkv6qwen2 rwkv7"; /* no attention */
     const tare_llama_numbers numbers = {s->gguf, s->architecture, NULL};
     const bool is_all = tare_llama_is_one_of(s->architecture, all);
     const tare_value *v = value_of(s, name);
     uint64_t heads = 0, keys = 0;
+    if (tare_llama_is_one_of(s->architecture, none)) return true;
     if (v && v->type == TARE_VALUE_U32 && v->as.u == 0 && turns(s) &&
         most(s, "attention.head_count"))
         return no(s, why, name, "there are heads of queries, and none of keys");
@@ -199,31 +227,52 @@ static bool part_loads(const values *s, const char *name, uint64_t turned, uint6
     return false;
 }
 
-static bool has_windows(const values *s) {
-    static const char name[] = "attention.sliding_window";
-    return tare_llama_reads_key(s->architecture, name) &&
-           (most(s, name) > 0 || (tare_str_is(s->architecture, "llama4") && !value_of(s, name)));
+/* Heads of blocks with a window may be narrower, where those of each block are as wide as its keys say, or where
+ * none are kept for the next token. */
+static bool heads_are_alike(const values *s, uint64_t blocks, tare_error *why) {
+    static const char *const names[][2] = {
+        {"attention.key_length", "attention.key_length_swa"},
+        {"attention.value_length", "attention.value_length_swa"}};
+    const tare_llama_numbers numbers = {s->gguf, s->architecture, NULL};
+    if (tare_llama_is_one_of(s->architecture,
+                             TARE_LLAMA_HEADS_BY_BLOCK " gemma-embedding modern-bert"))
+        return true;
+    const uint64_t n_windows = tare_llama_windows(s->gguf, s->architecture, blocks);
+    for (size_t i = 0; i < 2 && n_windows > 0 && n_windows < blocks; i++) {
+        uint64_t width;
+        if (!value_of(s, names[i][1]) ||
+            !tare_llama_loader_number(&width, &numbers, names[i][0], TARE_LLAMA_OF_MODEL) ||
+            width == most(s, names[i][1]))
+            continue;
+        no(s, why, names[i][1], "llama.cpp has heads of one width in this architecture");
+        tare_error_detail(why, "%llu and %llu", (unsigned long long)most(s, names[i][1]),
+                          (unsigned long long)width);
+        return false;
+    }
+    return true;
 }
 
-/* Heads of layers with a window may be narrower, and turn as much as others unless a key says less. */
-static bool rotated_load(const values *s, tare_error *why) {
-    static const char name[] = "rope.dimension_count", narrow[] = "rope.dimension_count_swa";
-    static const char width[] = "attention.key_length", narrow_width[] = "attention.key_length_swa";
-    const tare_llama_numbers numbers = {s->gguf, s->architecture, NULL};
-    /* where windows change nothing in it */
-    static const char all_alike[] = "granite_swa lfm2 mimo2 modern-bert muse-glimmer";
+/* How much of the heads of `block` turns. */
+static bool turned_loads(const values *s, const char *name, uint64_t block, tare_error *why) {
     const bool is_whole = tare_llama_is_one_of(s->architecture, turned_whole);
+    const tare_llama_numbers numbers = {s->gguf, s->architecture, NULL};
     uint64_t length, turned;
-    if (!turns(s) || !tare_llama_loader_number(&length, &numbers, width, TARE_LLAMA_OF_MODEL) ||
-        !tare_llama_loader_number(&turned, &numbers, name, TARE_LLAMA_OF_MODEL))
-        return true;
-    if (value_of(s, name) && !part_loads(s, name, turned, length, is_whole, why)) return false;
-    if ((!value_of(s, narrow) && !value_of(s, narrow_width)) ||
-        tare_llama_is_one_of(s->architecture, all_alike) || !has_windows(s))
-        return true;
-    if (value_of(s, narrow_width)) length = most(s, narrow_width);
-    if (value_of(s, narrow)) turned = most(s, narrow);
-    return part_loads(s, narrow, turned, length, is_whole, why);
+    return !tare_llama_loader_number(&length, &numbers, "attention.key_length", block) ||
+           !tare_llama_loader_number(&turned, &numbers, "rope.dimension_count", block) ||
+           part_loads(s, name, turned, length, is_whole, why);
+}
+
+/* The loader has one number for all blocks, that of the first, or one for each kind. */
+static bool rotated_load(const values *s, uint64_t blocks, tare_error *why) {
+    static const char name[] = "rope.dimension_count", narrow[] = "rope.dimension_count_swa";
+    const bool is_by_block = tare_llama_is_one_of(s->architecture, TARE_LLAMA_TURNS_BY_BLOCK);
+    const bool is_narrow = value_of(s, narrow) || value_of(s, "attention.key_length_swa");
+    if (!turns(s)) return true;
+    if (value_of(s, name) && !turned_loads(s, name, TARE_LLAMA_OF_MODEL, why)) return false;
+    for (uint64_t i = 0; i < (is_by_block ? blocks : 1) && is_narrow; i++)
+        if (tare_llama_has_window(s->gguf, s->architecture, i))
+            return turned_loads(s, narrow, i, why);
+    return true;
 }
 
 /* The last layers may use keys and values of earlier ones. */
@@ -290,7 +339,9 @@ bool tare_llama_values_load(const tare_model *gguf, tare_str architecture, uint6
     if (v && !tare_llama_is_one_of(v->as.s, scalings))
         return no(&s, why, "rope.scaling.type", "llama.cpp knows no such scaling");
     return norms_load(&s, why) && experts_load(&s, why) && divisors_load(&s, why) &&
-           groups_load(&s, why) && function_loads(&s, why) && shared_load(&s, blocks, why) &&
-           heads_load(&s, blocks, why) && ratios_load(&s, why) && rotated_load(&s, why) &&
+           groups_load(&s, why) && function_loads(&s, why) && constants_load(&s, why) &&
+           predictors_load(&s, blocks, why) && shared_load(&s, blocks, why) &&
+           heads_load(&s, blocks, why) && ratios_load(&s, why) &&
+           heads_are_alike(&s, blocks, why) && rotated_load(&s, blocks, why) &&
            shifts_load(&s, why) && states_load(&s, why);
 }

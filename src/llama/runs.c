@@ -51,8 +51,12 @@ static bool has_keys(uint64_t *blocks, const tare_model *model, tare_str archite
                  architecture.ptr, required[i]);
         const tare_metadata *m = find(model, key);
         if (!m) return no(why, TARE_ITEM_KEY, key, "it is missing");
-        if (!tare_value_u64(&values[i], &m->value) || values[i] == 0)
+        if (!tare_value_u64(&values[i], &m->value))
             return no(why, TARE_ITEM_KEY, key, "it is not a number above 0");
+        if (values[i] == 0)
+            return no(why, TARE_ITEM_KEY, key,
+                      i == 1 ? "llama.cpp runs a model with 0 only where it is told another number"
+                             : "it is not a number above 0");
     }
     *blocks = values[0];
     return true;

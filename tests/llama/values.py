@@ -47,10 +47,17 @@ KNOWN = [
     ("qwen4exp", "attention.indexer.top_k", "u32", 63, "does not divide"), ("qwen4exp", "attention.recurrent_layers", 3, 1, "blk.3."),
     ("minimax-m2", "expert_feed_forward_length", "u32", 48), ("laguna", "expert_shared_feed_forward_length", "u32", 0),
     ("sarvam", "nextn_predict_layers", "u32", 1, "nextn.eh_proj"), ("t5encoder", "block_count", "u32", 1, "enc.blk.1"),
-    ("mimo2", "nextn_predict_layers", "u32", 4), ("gemma2", "attention.sliding_window_pattern", "u32", 1, "some blocks"),
-    ("modern-bert", "attention.sliding_window_pattern", "u32", 0, "some blocks"), ("llama4", "attention.sliding_window_pattern", "u32", 1, "some blocks"),
+    ("mimo2", "nextn_predict_layers", "u32", 4), ("gemma2", "attention.sliding_window_pattern", "u32", 1, "no block has"),
+    ("modern-bert", "attention.sliding_window_pattern", "u32", 0, "all blocks"), ("llama4", "attention.sliding_window_pattern", "u32", 1, "no block has"),
     ("afmoe", "attention.sliding_window", "u32", 0, "above 0"), ("lfm2", "rope.dimension_count_swa", "u32", 64), ("mellum", "rope.dimension_count_swa", "u32", 8, "not the length"),
     ("granitemoe-plain", "expert_shared_feed_forward_length", "u32", 64, "shared experts"), ("bert", "attention.layer_norm_rms_epsilon", "f32", -1),
+    ("gemma2", "attention.value_length_swa", "u32", 8, "one width"), ("cohere2", "attention.value_length_swa", "u32", 8, "not what the keys say"),
+    ("mimo2", "attention.key_length_swa", "u32", 8, "one width"), ("modern-bert", "attention.key_length_swa", "u32", 8),
+    ("plamo3", "attention.value_length_swa", "u32", 8, "one width"), ("plamo3", "attention.sliding_window_pattern", "u32", 1, "no block has"),
+    ("gpt-oss", "rope.dimension_count_swa", "u32", 8, "not what the keys say"), ("exaone4", "rope.dimension_count_swa", "u32", 64), ("smallthinker", "rope.dimension_count_swa", "u32", 8),
+    ("deepseek-ocr", "rope.freq_base", "f32", 0, "10000"), ("ministral3", "rope.scaling.original_context_length", "u32", 0, "temperature_scale"),
+    ("nemotron-h", "nextn_predict_layers", "u32", 1, "predict more tokens"), ("rwkv6qwen2", "attention.head_count", "u32", 1),
+    ("llama", "context_length", "u32", 0, "told another"),
 ]
 
 
