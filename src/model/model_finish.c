@@ -14,12 +14,30 @@ static tare_status name_fault(tare_model *m, tare_error *err, const char *what, 
     return TARE_ERR_CORRUPT;
 }
 
+/* What a tensor is made of, the first of it; NULL: nothing of another model. */
+static const tare_tensor *made_of(const tare_model *m, size_t i) {
+    const tare_composition *of = m->made_of ? &m->made_of[i] : NULL;
+    if (!of || !of->n_pieces || of->pieces[0].source >= m->made_of_model->catalog.n_tensors)
+        return NULL;
+    return &m->made_of_model->catalog.tensors[of->pieces[0].source];
+}
+
+static tare_status fail_twice(tare_model *m, size_t first, size_t second, tare_error *err) {
+    const tare_tensor *a = made_of(m, first), *b = made_of(m, second);
+    if (!a || !b) return name_fault(m, err, "duplicate tensor name", second);
+    tare_fail(err, TARE_ERR_CORRUPT, "both would be one tensor of the output");
+    tare_error_item(err, TARE_ITEM_TENSOR, -1, b->name);
+    tare_error_detail(err, "%.*s", (int)a->name.len, a->name.ptr);
+    return TARE_ERR_CORRUPT;
+}
+
 static tare_status index_tensors(tare_model *m, tare_error *err) {
     tare_catalog *c = &m->catalog;
     TARE_TRY(tare_name_index_init(&m->tensor_index, &m->arena, c->n_tensors, err));
     for (size_t i = 0; i < c->n_tensors; i++) {
-        if (tare_name_index_add(&m->tensor_index, c->tensors, sizeof *c->tensors, i, NULL) >= 0)
-            return name_fault(m, err, "duplicate tensor name", i);
+        const int64_t first =
+            tare_name_index_add(&m->tensor_index, c->tensors, sizeof *c->tensors, i, NULL);
+        if (first >= 0) return fail_twice(m, (size_t)first, i, err);
     }
     return TARE_OK;
 }

@@ -39,7 +39,7 @@ CHECKS = (
     ("format/gguf/gguf_value.c", "out->name.len == 0", "tensor-name-empty"),
     ("format/gguf/gguf_value.c", "out->n_dims > TARE_MAX_DIMS", "dims-9 dims-max"),
     ("format/gguf/gguf_read.c", "s == TARE_OK && info->relative %", "offset-misaligned"),
-    ("model/model_finish.c", "tare_name_index_add(&m->tensor_index", "tensor-name-duplicate"),
+    ("model/model_finish.c", "first >= 0", "tensor-name-duplicate"),
     ("model/model.c", "!count_elements(t, dims", "product-2-64 product-dim-0-hides"),
     ("model/model.c", "!tare_mul_u64(product", "product-2-64 product-dim-0-hides"),
     ("encoding/encoding.c", "!encoding->is_edge_padded &&", "row-not-divisible row-half-block"),

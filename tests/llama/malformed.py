@@ -219,7 +219,7 @@ def _(c, t):
     del c["architectures"]
 
 
-@case("llama", "duplicate")
+@case("llama", "model.layers.0.mlp.up_proj.weight", "both would be one")
 def _(c, t):
     "two tensors for one place"
     t["layers.0.mlp.up_proj.weight"] = t[P + "mlp.up_proj.weight"]
