@@ -88,6 +88,9 @@ typedef struct tare_pack_derivation {
     const float *importance;        /* a row for each slice; NULL: none */
     uint64_t n_importance;          /* floats of it */
     uint64_t slice_rows;            /* with importance */
+    tare_str importance_file;       /* one of those that are packed: it has them, as F32, */
+    uint64_t importance_at;         /* from this byte on, */
+    const float *divisors;          /* and each row is divided by one of these; 0: all are 1 */
     uint8_t quality;                /* tare_quality */
 } tare_pack_derivation;
 

@@ -14,6 +14,7 @@
 #include "base/bytes.h"
 #include "convert_help.h"
 #include "gguf_build.h"
+#include "ops/mix/importance_matrix.h"
 #include "support/memory_source.h"
 
 /* ---- files ----------------------------------------------------------------------------------- */
@@ -150,6 +151,63 @@ static void a_gguf_file_is_divided_slice_by_slice(void **state) {
         tare_importance_free(m);
         tare_buffer_free(&g.b);
     }
+}
+
+/* The values of all entries are made again of the file's bytes and the divisors that are told. */
+static void check_origins(const tare_importance *m, const uint8_t *file, uint64_t n_slices) {
+    tare_arena arena;
+    tare_arena_init(&arena, NULL);
+    for (size_t i = 0; i < 2; i++) {
+        const tare_importance_entry *e = tare_importance_at(m, i);
+        const uint64_t n = e->n_slices == 1 ? 1 : n_slices, cols = e->n_values / n;
+        const float *divisors;
+        uint64_t at;
+        assert_true(tare_importance_find_origin(&at, &divisors, m, e->values, n, cols, &arena));
+        for (uint64_t k = 0; k < e->n_values; k++) {
+            const float sum = tare_f32_of_bits(tare_load_le32(file + at + 4 * k));
+            const float divisor = divisors[k / cols];
+            assert_true(e->values[k] == (divisor > 0 ? sum / divisor : 1));
+        }
+    }
+    tare_arena_free(&arena);
+}
+
+static void values_are_found_in_the_file(void **state) {
+    (void)state;
+    tare_buffer b;
+    gguf_build g;
+    uint64_t at;
+    const float *divisors;
+    make_dat(&b);
+    tare_importance *m = open_bytes(b.data, b.size);
+    check_origins(m, b.data, 1);
+    check_origins(m, b.data, 2);
+    tare_importance_free(m);
+    make_gguf(&g, false);
+    m = open_bytes(g.b.data, g.b.size);
+    check_origins(m, g.b.data, 2);
+    check_origins(m, g.b.data, 6);
+    tare_arena arena;
+    tare_arena_init(&arena, NULL);
+    const float *values = tare_importance_at(m, 0)->values;
+    /* a row of two slices; one expert; of no matrix */
+    assert_false(tare_importance_find_origin(&at, &divisors, m, values, 1, 6, &arena));
+    assert_true(tare_importance_find_origin(&at, &divisors, m, values, 1, 3, &arena));
+    assert_true(divisors[0] == 2);
+    const uint64_t slice = at;
+    assert_true(tare_importance_find_origin(&at, &divisors, m, values + 3, 1, 3, &arena));
+    assert_true(divisors[0] == 0 && at == slice + 12);
+    assert_false(tare_importance_find_origin(&at, &divisors, m, sums, 1, 3, &arena));
+    tare_importance_free(m);
+    tare_buffer_free(&g.b);
+    make_gguf(&g, true);
+    m = open_bytes(g.b.data, g.b.size);
+    assert_false(tare_importance_find_origin(&at, &divisors, m, tare_importance_at(m, 0)->values, 2,
+                                             3, &arena)); /* its numbers lie the other way round */
+    tare_importance_free(m);
+    tare_arena_free(&arena);
+    tare_buffer_free(&b);
+    tare_buffer_free(&g.b);
 }
 
 static void entries_can_be_chosen(void **state) {
@@ -524,6 +582,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_dat_file_is_divided_by_its_calls),
         cmocka_unit_test(a_gguf_file_is_divided_slice_by_slice),
+        cmocka_unit_test(values_are_found_in_the_file),
         cmocka_unit_test(entries_can_be_chosen),
         cmocka_unit_test(a_cut_file_is_truncated),
         cmocka_unit_test(impossible_fields_are_named),

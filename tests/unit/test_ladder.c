@@ -274,7 +274,8 @@ static void hostile_derivations_are_refused(void **state) {
     check_refused(whole, size, 8, 4, 1, TARE_ERR_CORRUPT);
     check_refused(whole, size, 12, 8, 8, TARE_ERR_CORRUPT);
     check_refused(whole, size, 22, 1, 9, TARE_ERR_CORRUPT);     /* quality */
-    check_refused(whole, size, 23, 1, 2, TARE_ERR_UNSUPPORTED); /* view */
+    check_refused(whole, size, 23, 1, 4, TARE_ERR_UNSUPPORTED); /* view */
+    check_refused(whole, size, 23, 1, 2, TARE_ERR_CORRUPT);     /* divisors of no importance */
     check_refused(whole, size, 23, 1, 1, TARE_ERR_CORRUPT);     /* pieces beside a source */
     /* A chain of derivations: each of these is of the one before. */
     for (unsigned other = 0; other < n_layers; other++) {
@@ -307,6 +308,40 @@ static tare_status read_all(const uint8_t *bytes, size_t size) {
         }
     tare_packed_free(store);
     return status;
+}
+
+/* Divisors of importance: as many as there are rows, finite and not below 0. */
+static void hostile_divisors_are_refused(void **state) {
+    (void)state;
+    size_t size;
+    uint8_t *bytes = read_plain("f.wcodec", &size), *d = NULL;
+    for (unsigned n = 0; !d; n++) {
+        d = find_derivation(bytes, size, n);
+        if (!tare_load_le32(d + 8)) d = NULL;
+    }
+    assert_int_equal(d[23], 2);
+    assert_int_equal(d[24], 1); /* one row */
+    static const struct {
+        unsigned place;
+        uint8_t value;
+        tare_status expected;
+    } changes[] = {{24, 0, TARE_ERR_CORRUPT},
+                   {24, 2, TARE_ERR_TRUNCATED},
+                   {24, 0x7f, TARE_ERR_TRUNCATED},
+                   {28, 0xff, TARE_ERR_CORRUPT},
+                   {28, 0xbf, TARE_ERR_CORRUPT}};
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        const uint8_t was = d[changes[i].place];
+        tare_error err = {0};
+        d[changes[i].place] = changes[i].value;
+        assert_int_equal(open_changed(bytes, size, &err), changes[i].expected);
+        assert_true(err.what && err.what[0] && err.offset != TARE_NO_OFFSET);
+        d[changes[i].place] = was;
+    }
+    memset(d + 25, 0, 4); /* a row of 1 */
+    assert_int_equal(open_changed(bytes, size, NULL), TARE_OK);
+    assert_int_equal(read_all(bytes, size), TARE_ERR_CHECKSUM);
+    free(bytes);
 }
 
 /* What it is made of is not what it was: found when it is read, by the CRCs of segments. */
@@ -438,6 +473,7 @@ int main(void) {
         cmocka_unit_test(files_come_back),
         cmocka_unit_test(parts_are_those_of_the_whole),
         cmocka_unit_test(hostile_derivations_are_refused),
+        cmocka_unit_test(hostile_divisors_are_refused),
         cmocka_unit_test(other_derivations_are_found),
         cmocka_unit_test(flips_are_found),
         cmocka_unit_test(all_is_made_of_the_directory),

@@ -48,7 +48,7 @@ def main():
             check_folder("p")
             with open("p.wcodec", "rb") as f:
                 layers = Container(f.read()).layers
-            assert any(layer.derived and layer.derived["view"] for layer in layers), "no pieces"
+            assert any(layer.derived and layer.derived["pieces"] for layer in layers), "no pieces"
             shutil.rmtree("p")
         os.chdir("/")
     return 0

@@ -8,7 +8,9 @@
 """
 import argparse
 import hashlib
+import math
 import os
+import struct
 import sys
 import zlib
 
@@ -131,11 +133,17 @@ class Layer:
         r.take(4)
         sizes = {"source": 4, "importance": 4, "offset": 8, "version": 2, "quality": 1, "view": 1}
         derived = {name: r.number(n) for name, n in sizes.items()}
-        check(derived["quality"] <= 1 and derived["view"] <= 1, "derivation")
+        check(derived["quality"] <= 1 and derived["view"] <= 3, "derivation")
         check(derived["importance"] or not derived["offset"], "derivation")
         check(self.kind == 0 and not self.base and not self.big and len(self.region_bytes) == 1, "derivation")
-        check(not (derived["view"] and derived["source"]), "derivation")
-        if derived["view"]:
+        derived["pieces"] = None
+        check(not (derived["view"] & 1 and derived["source"]), "derivation")
+        if derived["view"] & 2:
+            check(derived["importance"], "divisors without importance")
+            divisors = [struct.unpack("<f", r.take(4))[0] for _ in range(r.varint())]
+            check(all(0 <= x < math.inf for x in divisors), "divisor")
+            check(len(divisors) == math.prod(self.dims[:-2]), "divisors")
+        if derived["view"] & 1:
             derived["pieces"] = read_pieces(r)
         return derived
 
@@ -295,7 +303,7 @@ class Container:
 
     def sources(self, layer, i):
         """The layers that one is made of, checked."""
-        if layer.derived["view"]:
+        if layer.derived["pieces"]:
             sources = check_pieces(layer, self.layers, i)
         else:
             sources = {layer.derived["source"]}

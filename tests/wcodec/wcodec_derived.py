@@ -128,7 +128,7 @@ def derive(layer, layers):
     block, encode = ENCODERS.get(layer.encoding, (0, None))
     if not encode:
         raise Bad("a type that this decoder does not encode: %r" % layer.encoding)
-    if layer.derived["view"]:
+    if layer.derived["pieces"]:
         values = pieces_of(layer, layers)
     else:
         source = layers[layer.derived["source"]]

@@ -1,14 +1,44 @@
 /* SPDX-License-Identifier: MIT */
 #include "format/wcodec/wcodec_derivation.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/arith.h"
+#include "base/bytes.h"
 #include "format/wcodec/wcodec_index.h"
 #include "format/wcodec/wcodec_pieces.h"
+#include "wcodec/wc_varint.h"
 
 static const char tag[4] = {'D', 'E', 'R', 'V'};
 static const char ends[] = "derivation of a layer: the record ends inside it";
+
+/* Bits of the view. */
+enum { HAS_PIECES = 1, HAS_DIVISORS = 2 };
+
+static void put_divisors(tare_buffer *out, const tare_wcodec_derivation *d) {
+    tare_wc_put_varint(out, d->n_divisors);
+    for (uint64_t i = 0; i < d->n_divisors; i++)
+        tare_buffer_put_u32(out, tare_f32_bits(d->divisors[i]), false);
+}
+
+static tare_status read_divisors(tare_wcodec_derivation *out, tare_cursor *c, tare_arena *arena,
+                                 tare_error *err) {
+    const uint64_t at = tare_cursor_offset(c);
+    out->n_divisors = tare_wc_varint(c, ends);
+    if (!tare_cursor_fits(c, out->n_divisors, sizeof(float), at, ends))
+        return tare_cursor_status(c, err);
+    float *divisors = TARE_NEW_ARRAY(arena, float, out->n_divisors);
+    if (!divisors) return tare_fail(err, TARE_ERR_NOMEM, "index");
+    for (uint64_t i = 0; i < out->n_divisors; i++) {
+        divisors[i] = tare_f32_of_bits(tare_cursor_u32(c, ends));
+        if (!isfinite(divisors[i]) || divisors[i] < 0)
+            return tare_fail_at(err, TARE_ERR_CORRUPT, at,
+                                "derivation: a divisor of importance is not finite, or below 0");
+    }
+    out->divisors = divisors;
+    return TARE_OK;
+}
 
 void tare_wcodec_derivation_put(tare_buffer *out, const tare_wcodec_derivation *d) {
     if (!d->is_set) return;
@@ -19,7 +49,9 @@ void tare_wcodec_derivation_put(tare_buffer *out, const tare_wcodec_derivation *
     tare_buffer_put_u8(out, (uint8_t)d->version);
     tare_buffer_put_u8(out, (uint8_t)(d->version >> 8));
     tare_buffer_put_u8(out, d->quality);
-    tare_buffer_put_u8(out, d->pieces != NULL);
+    tare_buffer_put_u8(out,
+                       (uint8_t)((d->pieces ? HAS_PIECES : 0) | (d->divisors ? HAS_DIVISORS : 0)));
+    if (d->divisors) put_divisors(out, d);
     if (d->pieces) tare_wcodec_pieces_put(out, d->pieces);
 }
 
@@ -38,15 +70,19 @@ tare_status tare_wcodec_derivation_read(tare_wcodec_derivation *out, tare_cursor
     TARE_TRY(tare_cursor_status(c, err));
     if (out->quality > 1)
         return tare_fail_at(err, TARE_ERR_CORRUPT, at + 18, "derivation: unknown quality");
-    if (view > 1)
+    if (view > (HAS_PIECES | HAS_DIVISORS))
         return tare_fail_at(err, TARE_ERR_UNSUPPORTED, at + 19,
                             "derivation: a view that this version does not know");
     if (!out->importance && out->importance_offset)
         return tare_fail_at(err, TARE_ERR_CORRUPT, at + 8,
                             "derivation: a place of importance without importance");
-    if (view && out->source)
+    if (view & HAS_DIVISORS && !out->importance)
+        return tare_fail_at(err, TARE_ERR_CORRUPT, at + 19,
+                            "derivation: divisors of importance without importance");
+    if (view & HAS_PIECES && out->source)
         return tare_fail_at(err, TARE_ERR_CORRUPT, at, "derivation: a source beside pieces");
-    if (view) TARE_TRY(tare_wcodec_pieces_read(&out->pieces, c, arena, err));
+    if (view & HAS_DIVISORS) TARE_TRY(read_divisors(out, c, arena, err));
+    if (view & HAS_PIECES) TARE_TRY(tare_wcodec_pieces_read(&out->pieces, c, arena, err));
     out->is_set = true;
     return TARE_OK;
 }
@@ -64,7 +100,7 @@ static bool is_same_shape(const tare_wcodec_layer *a, const tare_wcodec_layer *b
 static tare_status check_importance(const tare_wcodec_index *x, const tare_wcodec_layer *l,
                                     uint64_t at, tare_error *err) {
     const tare_wcodec_derivation *d = &l->derived;
-    uint64_t n = l->n_dims ? l->dims[l->n_dims - 1] : 1, end;
+    uint64_t n = 1, end;
     if (!d->importance) return TARE_OK;
     if (d->importance > x->n_layers || x->layers[d->importance - 1].kind != TARE_WCODEC_BYTES ||
         x->layers[d->importance - 1].derived.is_set)
@@ -72,7 +108,10 @@ static tare_status check_importance(const tare_wcodec_index *x, const tare_wcode
     for (unsigned i = 0; i + 2 < l->n_dims; i++)
         if (!tare_mul_u64(n, l->dims[i], &n))
             return refuse(err, at, "derivation: its importance is too large");
-    if (!tare_mul_u64(n, sizeof(float), &n) || !tare_add_u64(n, d->importance_offset, &end) ||
+    if (d->divisors && d->n_divisors != n)
+        return refuse(err, at, "derivation: not a divisor for each row of importance");
+    if (!tare_mul_u64(n, l->n_dims ? l->dims[l->n_dims - 1] : 1, &n) ||
+        !tare_mul_u64(n, sizeof(float), &n) || !tare_add_u64(n, d->importance_offset, &end) ||
         end > x->layers[d->importance - 1].coded.region_bytes[0])
         return refuse(err, at, "derivation: its importance is not all there");
     return TARE_OK;

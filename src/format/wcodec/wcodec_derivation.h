@@ -16,6 +16,8 @@ typedef struct tare_wcodec_derivation {
     uint32_t source;     /* number of a layer before this one; 0 with pieces */
     uint32_t importance; /* 1 + number of a layer of F32; 0: none */
     uint64_t importance_offset;
+    const float *divisors; /* of each row of importance; 0: all of it is 1. NULL: it is as it is */
+    uint64_t n_divisors;
     const tare_composition *pieces; /* of layers before this one; NULL: of one as it is */
 } tare_wcodec_derivation;
 

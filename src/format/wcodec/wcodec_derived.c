@@ -61,12 +61,14 @@ static void give_room(room *r, const tare_wcodec_derived *d) {
     tare_free(d->allocator, r->importance, r->importance_size);
 }
 
-static tare_status read_importance(float *out, const tare_wcodec_derived *d, uint64_t row,
+static tare_status read_importance(float *out, const tare_wcodec_derived *d, uint64_t slice,
                                    tare_error *err) {
-    const uint64_t at = d->importance_start + row / d->slice_rows * d->cols * sizeof(float);
+    const uint64_t at = d->importance_start + slice * d->cols * sizeof(float);
+    const float divisor = d->divisors ? d->divisors[slice] : 1;
     uint8_t *bytes = (uint8_t *)out;
     TARE_TRY(tare_reader_read(d->importance, at, bytes, (size_t)d->cols * sizeof(float), err));
-    for (uint64_t i = 0; i < d->cols; i++) out[i] = tare_f32_of_bits(tare_load_le32(bytes + 4 * i));
+    for (uint64_t i = 0; i < d->cols; i++)
+        out[i] = divisor > 0 ? tare_f32_of_bits(tare_load_le32(bytes + 4 * i)) / divisor : 1;
     return TARE_OK;
 }
 
@@ -81,7 +83,7 @@ static tare_status make(room *r, const tare_wcodec_derived *d, uint64_t first, u
                               (size_t)bytes_of(d->from, n), err));
     TARE_TRY(tare_decode_rows(r->values, d->from, &stored, err));
     if (d->importance) {
-        TARE_TRY(read_importance(r->importance, d, first / d->cols, err));
+        TARE_TRY(read_importance(r->importance, d, first / d->cols / d->slice_rows, err));
         params.importance = r->importance;
     }
     return tare_encode_rows(&encoded, d->to, r->values, &params, err);

@@ -19,6 +19,7 @@ typedef struct tare_wcodec_derived {
     uint64_t start;                /* of the source's bytes */
     const tare_reader *importance; /* a row of F32 for each slice; NULL: none */
     uint64_t importance_start;
+    const float *divisors; /* of each row; 0: all are 1. NULL: rows are as they are */
     tare_quality quality;
     tare_reader reader; /* of the bytes that are computed */
 } tare_wcodec_derived;

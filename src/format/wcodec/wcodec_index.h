@@ -21,7 +21,7 @@ enum {
     TARE_WCODEC_CRCS,        /* of segments, in the records of layers */
     TARE_WCODEC_DERIVED,     /* layers */
     TARE_WCODEC_PIECES,      /* of which those are made */
-    TARE_WCODEC_PACKED       /* records of layers */
+    TARE_WCODEC_PACKED       /* records of layers; divisors of importance */
 };
 
 typedef enum tare_wcodec_kind {

@@ -167,8 +167,10 @@ static uint16_t minor_of(const tare_wcodec_index *index) {
     uint16_t minor = 0;
     for (uint32_t i = 0; i < index->n_layers; i++) {
         const tare_wcodec_derivation *d = &index->layers[i].derived;
-        if (d->is_set && minor < (d->pieces ? TARE_WCODEC_PIECES : TARE_WCODEC_DERIVED))
-            minor = d->pieces ? TARE_WCODEC_PIECES : TARE_WCODEC_DERIVED;
+        const uint16_t needs = d->divisors ? TARE_WCODEC_PACKED
+                               : d->pieces ? TARE_WCODEC_PIECES
+                                           : TARE_WCODEC_DERIVED;
+        if (d->is_set && minor < needs) minor = needs;
     }
     if (minor) return minor;
     if (are_bound(index)) return TARE_WCODEC_CRCS;

@@ -2,6 +2,7 @@
  *
  * Packing a model: its tensors, then its files or its metadata and resources become layers of a
  * draft, which is written. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/arith.h"
@@ -56,10 +57,27 @@ static unsigned depth_beyond(const packing *p, const tare_pack_derivation *how) 
     }
     return deepest + 1;
 }
+static int by_name(const void *name, const void *origin) {
+    return tare_str_compare(*(const tare_str *)name, ((const tare_packed_origin *)origin)->name);
+}
+
+/* The file that has the rows of importance of a derivation; NULL: it is not packed. */
+static const tare_packed_origin *importance_origin(const packing *p,
+                                                   const tare_pack_derivation *how) {
+    const tare_pack_job *job = p->job;
+    const tare_packed_origin *found =
+        job->n_files
+            ? bsearch(&how->importance_file, job->files, job->n_files, sizeof *job->files, by_name)
+            : NULL;
+    if (found && !found->reader && found->content != SIZE_MAX) found = &job->files[found->content];
+    return found && found->reader ? found : NULL;
+}
+
 static bool is_derived(const packing *p, size_t i) {
     enum { DEEPEST = 2 };
     const tare_pack_derivation *all = p->job->derivations;
-    return all && all[i].is_set && depth_beyond(p, &all[i]) <= DEEPEST;
+    return all && all[i].is_set && (!all[i].importance || importance_origin(p, &all[i])) &&
+           depth_beyond(p, &all[i]) <= DEEPEST;
 }
 
 static const tare_encoding *type_of_tensor(const void *ctx, uint32_t tensor) {
@@ -95,22 +113,6 @@ static tare_status compose(const tare_reader **numbers, const tare_composition *
     return TARE_OK;
 }
 
-/* Rows of importance as a file has them, F32 with the low byte first; NULL: no memory. */
-static tare_reader *importance_of(packing *p, const tare_pack_derivation *how) {
-    const uint64_t size = how->n_importance * sizeof(float);
-    tare_reader *r = TARE_NEW(&p->draft.arena, tare_reader);
-    const void *bytes = how->importance;
-    if (TARE_HOST_IS_BIG_ENDIAN) {
-        uint8_t *swapped = tare_arena_take(&p->draft.arena, (size_t)size);
-        for (uint64_t i = 0; swapped && i < how->n_importance; i++)
-            tare_store_le32(swapped + 4 * i, tare_f32_bits(how->importance[i]));
-        bytes = swapped;
-    }
-    if (!r || !bytes) return NULL;
-    tare_reader_memory(r, bytes, size, "importance");
-    return r;
-}
-
 /* The bytes that a derived tensor is compared with, which are made of the input's as a reader makes them
  * of the layer's. */
 static tare_status derive(tare_wcodec_base_tensor *out, packing *p, size_t i, tare_error *err) {
@@ -118,13 +120,17 @@ static tare_status derive(tare_wcodec_base_tensor *out, packing *p, size_t i, ta
     const tare_model *m = p->job->model;
     const tare_tensor *t = &m->catalog.tensors[i], *from = &m->catalog.tensors[how->source];
     tare_wcodec_derived *d = TARE_NEW(&p->draft.arena, tare_wcodec_derived);
-    tare_reader *importance = how->importance ? importance_of(p, how) : NULL;
     tare_wcodec_derivation record = {.is_set = true,
                                      .quality = how->quality,
                                      .version = TARE_WCODEC_ENCODERS,
                                      .depth = (uint8_t)depth_beyond(p, how)};
-    if (!d || (how->importance && !importance))
-        return tare_fail(err, TARE_ERR_NOMEM, "derived tensor");
+    if (!d) return tare_fail(err, TARE_ERR_NOMEM, "derived tensor");
+    const tare_reader *importance = NULL;
+    if (how->importance) {
+        importance = importance_origin(p, how)->reader;
+        record.divisors = how->divisors;
+        record.n_divisors = how->n_importance / t->cols;
+    }
     *d = (tare_wcodec_derived){.allocator = p->draft.arena.allocator,
                                .from = how->pieces ? how->pieces->encoding : from->encoding,
                                .to = t->encoding,
@@ -132,6 +138,8 @@ static tare_status derive(tare_wcodec_base_tensor *out, packing *p, size_t i, ta
                                .cols = t->cols,
                                .slice_rows = how->slice_rows,
                                .importance = importance,
+                               .importance_start = how->importance_at,
+                               .divisors = how->divisors,
                                .quality = (tare_quality)how->quality};
     if (how->pieces) {
         TARE_TRY(compose(&d->source, &record.pieces, p, how->pieces, t->n_elements, err));
@@ -174,32 +182,6 @@ static tare_status add_tensors(packing *p, tare_error *err) {
         return status;
     }
     p->draft.index.base_quant = tare_wcodec_base_quant(c->tensors, c->n_tensors);
-    return TARE_OK;
-}
-
-/* Rows of importance that derivations name, each once; they are no part of a file. */
-static tare_status add_importance(packing *p, tare_error *err) {
-    const tare_pack_job *job = p->job;
-    const size_t n = job->model->catalog.n_tensors;
-    const uint32_t first = p->draft.index.n_layers;
-    const tare_pack_derivation **named =
-        TARE_NEW_ARRAY(&p->draft.arena, const tare_pack_derivation *, n);
-    if (!named) return tare_fail(err, TARE_ERR_NOMEM, "importance");
-    for (size_t i = 0; i < n; i++) {
-        const tare_pack_derivation *how = &job->derivations[i];
-        tare_wcodec_layer *l = &p->draft.index.layers[i];
-        uint32_t k = 0, n_named = p->draft.index.n_layers - first;
-        if (!l->derived.is_set || !how->importance) continue;
-        while (k < n_named && named[k]->importance != how->importance) k++;
-        if (k == n_named) {
-            tare_reader *r = importance_of(p, how);
-            if (!r) return tare_fail(err, TARE_ERR_NOMEM, "importance");
-            named[k] = how;
-            TARE_TRY(tare_wcodec_draft_bytes(&p->draft, TARE_WCODEC_BYTES, TARE_STR("importance"),
-                                             r, 0, r->size, err));
-        }
-        p->draft.index.layers[i].derived.importance = first + k + 1;
-    }
     return TARE_OK;
 }
 
@@ -248,6 +230,42 @@ static tare_status add_others(packing *p, tare_error *err) {
                                        p->job->is_directory, err);
     if (c->n_metadata) TARE_TRY(add_metadata(p, err));
     for (size_t i = 0; i < c->n_resources; i++) TARE_TRY(add_resource(p, &c->resources[i], err));
+    return TARE_OK;
+}
+
+/* ---- importance ------------------------------------------------------------------------------ */
+
+/* The layer that has n bytes of a file from byte `at` on, which becomes that of the layer. */
+static tare_status find_bytes(uint32_t *layer, uint64_t *at, const tare_packed_file *f, uint64_t n,
+                              tare_error *err) {
+    for (uint32_t i = 0; i < f->n_ranges; i++) {
+        const tare_packed_range *r = &f->ranges[i];
+        if (*at < r->length && n <= r->length - *at) {
+            *layer = r->layer;
+            *at += r->offset;
+            return TARE_OK;
+        }
+        if (*at < r->length) break;
+        *at -= r->length;
+    }
+    return tare_fail(err, TARE_ERR_CORRUPT, "importance: its file is stored in pieces");
+}
+
+/* Derivations were laid out before the files that their importance lies in. */
+static tare_status place_importance(packing *p, tare_error *err) {
+    const tare_pack_job *job = p->job;
+    tare_wcodec_index *x = &p->draft.index;
+    for (size_t i = 0; i < job->model->catalog.n_tensors; i++) {
+        const tare_pack_derivation *how = &job->derivations[i];
+        tare_wcodec_derivation *d = &x->layers[i].derived;
+        uint32_t layer = 0;
+        if (!d->is_set || !how->importance) continue;
+        d->importance_offset = how->importance_at;
+        TARE_TRY(find_bytes(&layer, &d->importance_offset,
+                            &x->files[importance_origin(p, how) - job->files],
+                            how->n_importance * sizeof(float), err));
+        d->importance = layer + 1;
+    }
     return TARE_OK;
 }
 
@@ -310,8 +328,8 @@ static tare_status pack(tare_pack_outcome *out, packing *p, tare_error *err) {
     p->draft.share = p->job->share;
     p->draft.tensors_at = p->job->share.others;
     TARE_TRY(add_tensors(p, err));
-    if (p->job->derivations) TARE_TRY(add_importance(p, err));
     TARE_TRY(add_others(p, err));
+    if (p->job->derivations) TARE_TRY(place_importance(p, err));
     TARE_TRY(write_all(p, &out->size, err));
     tell_bases(out, p);
     return tell_layers(out, p, err);

@@ -194,7 +194,8 @@ static tare_status make_one_derived(derived_layer **out, tare_packed *s, uint32_
                                 .cols = l->n_dims ? l->dims[l->n_dims - 1] : 1,
                                 .slice_rows = rows_of_slice(l),
                                 .quality = (tare_quality)how->quality,
-                                .importance_start = how->importance_offset};
+                                .importance_start = how->importance_offset,
+                                .divisors = how->divisors};
     bool fits = made.from && e && how->version == TARE_WCODEC_ENCODERS;
     for (unsigned d = 0; fits && d < l->n_dims; d++)
         fits = tare_mul_u64(made.n_elements, l->dims[d], &made.n_elements);

@@ -118,6 +118,19 @@ static tare_status search(void *ctx, uint64_t tensor, unsigned worker, tare_erro
     return TARE_OK;
 }
 
+/* Rows of importance are stored as those of the matrix's file; without a place there, nothing is made with
+ * them. */
+static void find_importance(const tare_ladder *l, tare_pack_derivation *how, uint64_t cols,
+                            tare_arena *arena) {
+    for (size_t i = 0; i < l->n_matrices; i++)
+        if (tare_importance_find_origin(&how->importance_at, &how->divisors, l->matrices[i],
+                                        how->importance, how->n_importance / cols, cols, arena)) {
+            how->importance_file = l->matrix_names[i];
+            return;
+        }
+    how->is_set = false;
+}
+
 tare_status tare_ladder_derive(tare_ladder *l, tare_error *err) {
     const size_t n = l->all->catalog.n_tensors;
     searching s = {.l = l};
@@ -130,5 +143,8 @@ tare_status tare_ladder_derive(tare_ladder *l, tare_error *err) {
     if (!s.scratch) return tare_fail(err, TARE_ERR_NOMEM, "buffers of threads");
     const tare_status status = tare_run_parallel(&run, err);
     tare_scratch_delete(s.scratch, threads, l->context.allocator);
+    for (size_t i = 0; status == TARE_OK && i < n; i++)
+        if (l->derivations[i].importance)
+            find_importance(l, &l->derivations[i], l->all->catalog.tensors[i].cols, &l->arena);
     return status;
 }

@@ -263,6 +263,24 @@ tare_importance_fit tare_importance_of_tensor(const float **values, const tare_i
     return TARE_IMPORTANCE_FITS;
 }
 
+bool tare_importance_find_origin(uint64_t *offset, const float **divisors, const tare_importance *m,
+                                 const float *values, uint64_t n_slices, uint64_t cols,
+                                 tare_arena *arena) {
+    const tare_importance_origin *o = m->origins, *end = o + m->n_entries + m->n_left_out;
+    while (o < end && !(values >= o->values && values < o->values + o->n_values)) o++;
+    float *out = o < end ? TARE_NEW_ARRAY(arena, float, n_slices) : NULL;
+    if (!out) return false;
+    const uint64_t first = (uint64_t)(values - o->values), per_count = o->n_values / o->n_counts;
+    for (uint64_t s = 0; s < n_slices; s++) {
+        const uint64_t at = first + s * cols;
+        if (at / per_count != (at + cols - 1) / per_count) return false;
+        out[s] = o->counts[at / per_count];
+    }
+    *offset = o->offset + first * sizeof(float);
+    *divisors = out;
+    return true;
+}
+
 bool tare_importance_has(const tare_importance *m, const tare_tensor *tensor) {
     const float *values;
     if (!m) return false;

@@ -69,14 +69,17 @@ static tare_status take_values(dat *d, tare_importance *m, tare_importance_entry
         return tare_fail_at(err, TARE_ERR_TRUNCATED, from - 4,
                             "importance matrix: number of values: the file is too short for it");
     float *values = TARE_NEW_ARRAY(&m->arena, float, entry->n_values);
-    if (!values) return tare_fail(err, TARE_ERR_NOMEM, "importance matrix");
+    float *count = TARE_NEW(&m->arena, float);
+    if (!values || !count) return tare_fail(err, TARE_ERR_NOMEM, "importance matrix");
     TARE_TRY(take(d, values, entry->n_values * sizeof *values, err));
+    *count = n_calls > 0 ? (float)n_calls : 1;
     for (uint64_t i = 0; i < entry->n_values; i++) {
         uint32_t bits = tare_load_le32(&values[i]);
         memcpy(&values[i], &bits, sizeof bits);
-        if (n_calls > 0) values[i] /= (float)n_calls;
+        values[i] /= *count;
     }
     entry->values = values;
+    m->origins[m->n_entries] = (tare_importance_origin){values, entry->n_values, from, count, 1};
     if (!tare_importance_check(m, entry, &bad))
         return tare_fail_at(err, TARE_ERR_CORRUPT, from + bad * sizeof *values,
                             "importance matrix: value is not finite, or beyond 1e30");
@@ -125,7 +128,8 @@ tare_status tare_importance_read_dat(tare_importance *m, const tare_reader *read
         return tare_fail_at(err, TARE_ERR_TRUNCATED, 0,
                             "importance matrix: number of entries: the file is too short for it");
     m->entries = TARE_NEW_ARRAY(&m->arena, tare_importance_entry, n);
-    if (!m->entries) return tare_fail(err, TARE_ERR_NOMEM, "importance matrix");
+    m->origins = TARE_NEW_ARRAY(&m->arena, tare_importance_origin, n);
+    if (!m->entries || !m->origins) return tare_fail(err, TARE_ERR_NOMEM, "importance matrix");
     TARE_TRY(tare_name_index_init(&m->index, &m->arena, (size_t)n, err));
     for (; m->n_entries < n; m->n_entries++) {
         uint64_t at = d.at;

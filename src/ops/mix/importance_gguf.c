@@ -57,15 +57,15 @@ static tare_status read_floats(float **out, const tare_model *model, size_t i, t
 }
 
 /* Sums to means, slice by slice. llama.cpp rounds the counts, which are whole numbers. */
-static tare_status divide(const tare_importance_entry *entry, float *sums, const float *counts,
+static tare_status divide(const tare_importance_entry *entry, float *sums, float *counts,
                           const tare_model *model, size_t counts_tensor, tare_error *err) {
     uint64_t cols = entry->n_values / entry->n_slices;
     for (uint64_t s = 0; s < entry->n_slices; s++) {
         if (!isfinite(counts[s]))
             return corrupt(model, counts_tensor, "importance matrix: count is not finite", err);
-        float count = roundf(counts[s]);
+        counts[s] = fmaxf(roundf(counts[s]), 0);
         for (uint64_t i = s * cols; i < (s + 1) * cols; i++)
-            sums[i] = count > 0 ? sums[i] / count : 1;
+            sums[i] = counts[s] > 0 ? sums[i] / counts[s] : 1;
     }
     return TARE_OK;
 }
@@ -89,6 +89,9 @@ static tare_status read_entry(tare_importance *m, const tare_model *model, size_
     if (!tare_importance_check(m, entry, &bad))
         return corrupt(model, sums, "importance matrix: value is not finite, or beyond 1e30", err);
     TARE_TRY(divide(entry, values, numbers, model, counts, err));
+    const bool is_there = !tare_model_is_big_endian(model) && s->planes[0].file == 0;
+    m->origins[m->n_entries] = (tare_importance_origin){
+        values, is_there ? entry->n_values : 0, s->planes[0].offset, numbers, entry->n_slices};
     tare_name_index_add(&m->index, m->entries, sizeof *m->entries, m->n_entries++, NULL);
     return TARE_OK;
 }
@@ -159,7 +162,9 @@ tare_status tare_importance_read_gguf(tare_importance *m, const tare_model *mode
     size += sizeof SUMS + sizeof COUNTS;
     char *buf = tare_arena_take(&m->arena, size);
     m->entries = TARE_NEW_ARRAY(&m->arena, tare_importance_entry, n);
-    if (!buf || !m->entries) return tare_fail(err, TARE_ERR_NOMEM, "importance matrix");
+    m->origins = TARE_NEW_ARRAY(&m->arena, tare_importance_origin, n);
+    if (!buf || !m->entries || !m->origins)
+        return tare_fail(err, TARE_ERR_NOMEM, "importance matrix");
     TARE_TRY(tare_name_index_init(&m->index, &m->arena, n, err));
     for (size_t i = 0; i < n; i++) TARE_TRY(read_tensor(m, model, i, buf, size, err));
     if (m->n_entries == 0)

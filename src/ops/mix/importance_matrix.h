@@ -10,6 +10,15 @@
 #include "model/catalog.h"
 #include "ops/mix/mix.h"
 
+/* Where the values of an entry come from: rows of its file, each divided by a count. */
+typedef struct tare_importance_origin {
+    const float *values; /* of the entry */
+    uint64_t n_values;
+    uint64_t offset;     /* in the file, where they are F32 */
+    const float *counts; /* 0: the values are 1 */
+    uint64_t n_counts;   /* each is of as many values */
+} tare_importance_origin;
+
 struct tare_importance {
     const tare_allocator *allocator;
     tare_limits limits;
@@ -17,8 +26,9 @@ struct tare_importance {
     tare_arena arena;
     tare_importance_entry *entries;
     size_t n_entries;
-    size_t n_left_out;     /* by tare_importance_select; they lie after the others */
-    tare_name_index index; /* of all */
+    tare_importance_origin *origins; /* of all, in the file's order */
+    size_t n_left_out;               /* by tare_importance_select; they lie after the others */
+    tare_name_index index;           /* of all */
     tare_str *datasets;
     size_t n_datasets;
     uint64_t n_chunks, chunk_size;
@@ -52,6 +62,12 @@ uint64_t tare_importance_slices(const tare_tensor *tensor);
  * GGUF has for its role; a matrix of one expert takes its slice of the entry for all of them. */
 tare_importance_fit tare_importance_of_tensor(const float **values, const tare_importance *m,
                                               const tare_tensor *tensor);
+/* Where `values`, which were found for a tensor of so many slices, stand in the file, and what each of their
+ * rows is divided by there: *divisors lies in the arena. False: they are of another matrix, or rows have
+ * several counts. */
+bool tare_importance_find_origin(uint64_t *offset, const float **divisors, const tare_importance *m,
+                                 const float *values, uint64_t n_slices, uint64_t cols,
+                                 tare_arena *arena);
 /* An estimate for the output matrix, or the token embeddings that are one too, where the matrix has
  * no entry for it: *values of tensor->cols numbers, allocated in the arena; NULL: nothing to tell it
  * from. For other tensors NULL. */
