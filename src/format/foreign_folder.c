@@ -12,6 +12,9 @@ typedef struct kind {
     const char *what; /* NULL: nothing that is to be said */
 } kind;
 
+/* In place of `and`: the first is a folder of this kind itself. */
+static const char itself[] = "/";
+
 static const char onnx[] =
     "a directory of several models, of ONNX and perhaps of others: give one of its files";
 static const char orbax[] =
@@ -93,6 +96,7 @@ static const kind kinds[] = {
      "a cache of the hub: name one of its folders models--ORG--NAME, or hf://ORG/NAME"},
     {"model.bin", "*vocabulary*", "a CTranslate2 model: get the model that it was converted from"},
     {"models", "id_ed25519", ollama},
+    {"models", itself, ollama},
     {"*.onnx", NULL, onnx},
     {"*.gguf", "checkpoint-*", NULL}, /* models beside them: these are listed */
     {"checkpoint-*", NULL, steps},
@@ -119,10 +123,32 @@ static tare_status see(void *ctx, const tare_files_entry *entry, tare_error *err
     return TARE_OK;
 }
 
+static bool look(seen *s, const tare_files *files, const char *path) {
+    *s = (seen){{false}, {false}};
+    return tare_files_list(files, path, see, s, NULL) == TARE_OK;
+}
+
+/* Whether a folder in another is of the kind `k`, by names that are not a folder's within it. */
+static bool is_inside(const kind *k, const tare_files *files, const char *path) {
+    tare_arena arena;
+    tare_arena_init(&arena, NULL);
+    const char *root = tare_join_path(&arena, path, TARE_STR("/"));
+    const char *inner = root ? tare_join_path(&arena, root, tare_str_of(k->pattern)) : NULL;
+    seen s;
+    bool is_one = false;
+    if (inner && look(&s, files, inner))
+        for (size_t i = 0; i < N_KINDS; i++)
+            is_one |= s.first[i] && s.second[i] && kinds[i].what == k->what;
+    tare_arena_free(&arena);
+    return is_one;
+}
+
 const char *tare_foreign_folder(const tare_files *files, const char *path) {
-    seen s = {{false}, {false}};
-    if (tare_files_list(files, path, see, &s, NULL) != TARE_OK) return NULL;
+    seen s;
+    if (!look(&s, files, path)) return NULL;
     for (size_t i = 0; i < N_KINDS; i++)
-        if (s.first[i] && s.second[i]) return kinds[i].what;
+        if (s.first[i] &&
+            (kinds[i].and == itself ? is_inside(&kinds[i], files, path) : s.second[i]))
+            return kinds[i].what;
     return NULL;
 }

@@ -229,17 +229,35 @@ static const char *zip(tare_str head) {
     return "a zip archive that does not hold exactly one model: name one, as FILE.zip::MEMBER";
 }
 
-/* A tar archive by the name of its first member. */
-static const char *known_tar(tare_str head) {
-    if (!has_bytes(head, 257, "ustar", 5)) return NULL;
-    const tare_str name = {head.ptr, strnlen(head.ptr, 100)};
+static uint64_t octal(const char *p, size_t n) {
+    uint64_t value = 0;
+    for (size_t i = 0; i < n && p[i] >= '0' && p[i] <= '7'; i++)
+        value = 8 * value + (uint64_t)(p[i] - '0');
+    return value;
+}
+
+static const char *known_member(tare_str name) {
     if (tare_str_is(name, "sys_info") || tare_str_is(name, "storages"))
         return "a file of PyTorch before 0.1.10 (a tar archive): load it with torch.load and save "
-               "it "
-               "again";
+               "it again";
     return contains(name, "model_weights") || contains(name, "model_config.yaml")
                ? "a NeMo model (a tar archive): unpack it, and name its model_weights.ckpt"
                : NULL;
+}
+
+/* A tar archive by the names of its first members: folders and what Python's tarfile writes about a
+ * member come before it. */
+static const char *known_tar(tare_str head) {
+    enum { BLOCK = 512, AT_SIZE = 124, SIZE_DIGITS = 12, AT_MAGIC = 257 };
+    const char *what = NULL;
+    uint64_t at = 0, size;
+    while (!what && has_bytes(head, (size_t)at + AT_MAGIC, "ustar", 5)) {
+        const char *header = head.ptr + at;
+        what = known_member((tare_str){header, strnlen(header, 100)});
+        size = octal(header + AT_SIZE, SIZE_DIGITS);
+        at = size < head.len - at ? at + BLOCK + (size + BLOCK - 1) / BLOCK * BLOCK : head.len;
+    }
+    return what;
 }
 
 /* Core ML has no magic: a protobuf whose first field is a small number, specificationVersion, and whose

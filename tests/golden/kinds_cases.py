@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """The kinds of files and folders that people have and that are no model for tare: each is named for what it is,
 with what to do. docs/formats.md lists them beside those that open."""
+import io
 import struct
+import tarfile
 
 from casebook import bad
 from not_a_model_cases import foreign, zip_of
@@ -26,6 +28,18 @@ def tar(name):
     return (name.encode().ljust(100, b"\0") + b"0000644\0" + bytes(8 + 8 + 12 + 12 + 8) + b"0" + bytes(100) + b"ustar\00000").ljust(1024, b"\0")
 
 
+def python_tar(*names):
+    """as tarfile writes it, with a time that takes a header of its own; a name that ends in a slash is a folder"""
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as archive:
+        for name in names:
+            member = tarfile.TarInfo(name)
+            member.mtime = 0.5
+            member.type = tarfile.DIRTYPE if name.endswith("/") else tarfile.REGTYPE
+            archive.addfile(member)
+    return out.getvalue()
+
+
 file("openvino-xml", "OpenVINO's description of a network", b'<?xml version="1.0"?>\n<net name="m" version="11">\n\t<layers>\n', "OpenVINO", ".xml")
 file("litert-lm", "LiteRT-LM", b"LITERTLM" + bytes(64), "LiteRT-LM", ".litertlm")
 file("executorch", "ExecuTorch", struct.pack("<I", 40) + b"ET12" + bytes(64), "ExecuTorch", ".pte")
@@ -41,6 +55,8 @@ bad("kind-llamafile", "a program whose archive is not there", b"", "TRUNCATED", 
     files={"x.llamafile": b"MZqFpD='\n" + bytes(4096)}, opened="x.llamafile")
 file("nemo", "NeMo", tar("model_weights.ckpt"), "NeMo", ".nemo")
 file("nemo-config", "NeMo, whose configuration comes first", tar("./model_config.yaml"), "NeMo", ".nemo")
+file("nemo-tarfile", "NeMo, by Python's tarfile", python_tar("./", "./model_config.yaml"), "NeMo", ".nemo")
+file("tar-tarfile", "an archive of something else, by Python's tarfile", python_tar("model.safetensors"), "a tar archive: unpack", ".tar")
 file("tar", "an archive of something else", tar("model.safetensors"), "tar archive", ".tar")
 file("core-ml", "Core ML", b"\x08\x05\x12\x2a\x0a\x11\x0a\x05input" + bytes(64), "Core ML", ".mlmodel")
 file("llama2-c", "llama2.c", struct.pack("<7i", 64, 172, 5, 8, 4, 512, 512) + bytes(4096), "llama2.c")
@@ -77,6 +93,8 @@ folder("metadata", "what describes a checkpoint of torch.distributed, without it
 folder("trainer", "what a trainer has saved", "give one of the folders", "checkpoint-500/config.json", "checkpoint-1000/config.json")
 folder("torchtitan", "what torchtitan has saved", "give one of the folders", "step-500/.metadata")
 folder("ollama-home", "the folder of Ollama", "Ollama", "id_ed25519", "models/blobs/sha256-00")
+folder("ollama-models", "the folder above a store of Ollama", "Ollama", "models/manifests/registry.ollama.ai/library/tiny/latest", "models/blobs/sha256-00")
+folder("models", "a folder of models", "not a model", "models/notes.txt")
 folder("distcp", "torch.distributed.checkpoint without what describes it", "torch.distributed", "__0_0.distcp")
 folder("ollama", "a store of Ollama", "Ollama", "manifests/registry.ollama.ai/library/tiny/latest", "blobs/sha256-00")
 folder("flax-shards", "Flax's weights in several files, without their index", "opens by its name", "flax_model-00001-of-00002.msgpack",
