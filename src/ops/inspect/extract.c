@@ -218,6 +218,7 @@ static tare_status measure(extraction *x, tare_extract_form form, tare_buffer *h
         TARE_TRY(measure_planes(&x->total, x, err));
         x->scratch_size = TARE_PIECE;
     } else {
+        TARE_TRY(tare_tensor_check_packed(x->model, x->tensor, err));
         if (!tare_tensor_can_decode(x->model, x->tensor))
             return tare_fail(err, TARE_ERR_UNSUPPORTED,
                              "this type cannot be decoded: extract it as .bin");
