@@ -66,6 +66,11 @@ yes("other-chunks", "chunks of one and three rows that are said to be of two", C
     "w", described((4, 3), [((0, 0), (2, 3)), ((2, 0), (2, 3))])).add(ONE, "w", (0, 0), saved((1, 3), range(3))).add(
     TWO, "w", (1, 0), saved((3, 3), range(9))).files(), ("error", "dcp.other-chunks", at, "tensor -1"))
 
+for case, note, of in (("unlisted", "two chunks of a tensor that is not listed", "x"), ("unlisted-value", "a value that is not listed", "step")):
+    stray = two().add(TWO, "w", (2, 0), REST)
+    stray = stray.add(TWO, "x", (0, 0), REST).add(TWO, "x", (2, 0), REST) if of == "x" else stray.add(ONE, "step", None, archive(number(7), {}).file())
+    yes(case, note, stray.files(), ("error", "dcp.unlisted", place(stray, "MetadataIndex", 2), "key -1"), has={"tensors": 1, "keys": 0})
+
 no("no-metadata", "another pickle", {".metadata": pickle(dict_of(a=number(1))), ONE: b""}, "UNSUPPORTED", 2, "not a Metadata")
 CUT = WHOLE.metadata()[:-40]
 no("cut", "the pickle is cut", {".metadata": CUT, ONE: b""}, "TRUNCATED", 1027, "pickle")

@@ -38,6 +38,8 @@ typedef struct tare_dcp {
     tare_arena scratch;          /* until it is read */
     tare_joined_tensor *tensors; /* of the model's arena: names come first in it */
     size_t n_tensors;
+    tare_str *values; /* names of what is listed and no tensor, in .metadata's text */
+    size_t n_values;
     tare_dcp_boxes *listed, *stored; /* that each tensor is said to have (of safetensors only their
                                         number), and has */
     tare_hash_key key;
@@ -47,6 +49,13 @@ typedef struct tare_dcp {
     size_t n_chunks_known, chunks_capacity;
 } tare_dcp;
 
+/* dcp_findings.c: at a byte of .metadata. */
+void tare_dcp_report(const tare_dcp *d, tare_level level, const char *code, tare_item_kind kind,
+                     tare_str name, uint64_t offset, const char *text);
+/* What of a kind is not read: a finding, and a loss where the model is written. */
+tare_status tare_dcp_leave_out(const tare_dcp *d, tare_torch_file *f, const tare_dcp_entry *e,
+                               tare_level level, const char *code, const char *why,
+                               tare_error *err);
 /* dcp_metadata.c: fills the tensors and the entries from the text of .metadata. */
 tare_status tare_dcp_read_metadata(tare_dcp *d, tare_torch_file *f, tare_error *err);
 void tare_dcp_add_box(tare_dcp_boxes *to, const tare_dcp *d, const uint64_t *at,

@@ -4,7 +4,6 @@
  * value. */
 #include <stdlib.h>
 
-#include "base/report.h"
 #include "base/str.h"
 #include "format/dcp/dcp.h"
 
@@ -24,17 +23,6 @@ bool tare_dcp_note_chunk(tare_dcp *d, size_t i, const tare_joined_chunk *chunk) 
         d->chunks[d->n_chunks_known++] = (tare_joined_chunk){.of = TARE_NOT_A_CHUNK};
     d->chunks[d->n_chunks_known++] = *chunk;
     return true;
-}
-
-static void report(const tare_dcp *d, tare_level level, const char *code, tare_item_kind kind,
-                   tare_str name, uint64_t offset, const char *text) {
-    tare_finding f = TARE_FINDING(ERROR, TARE_ERR_CORRUPT, code);
-    f.level = level;
-    f.offset = offset;
-    f.item_kind = kind;
-    f.item_name = name;
-    f.text = tare_str_of(text);
-    tare_report_add(d->report, &f);
 }
 
 /* ---- entries --------------------------------------------------------------------------------- */
@@ -60,16 +48,6 @@ static tare_status take_chunk(tare_dcp *d, tare_torch_file *f, const tare_dcp_en
     return TARE_OK;
 }
 
-/* A value that is no tensor may be in any form; what cannot be read is left out. */
-static tare_status leave_out(const tare_dcp *d, tare_torch_file *f, const tare_dcp_entry *e,
-                             tare_error *err) {
-    static const char why[] = "a value that torch.save has not written";
-    const tare_left_out left = {e->name, "dcp.unread-value", why};
-    TARE_TRY(tare_gather_left(&f->lists, &left, err));
-    report(d, TARE_LEVEL_WARNING, "dcp.unread-value", TARE_ITEM_KEY, e->name, e->record, why);
-    return TARE_OK;
-}
-
 static tare_status read_entry(tare_dcp *d, tare_torch_file *f, const tare_dcp_entry *e,
                               const tare_reader *reader, tare_error *err) {
     const size_t before = f->lists.n_tensors;
@@ -78,8 +56,10 @@ static tare_status read_entry(tare_dcp *d, tare_torch_file *f, const tare_dcp_en
         tare_torch_add_part(f, reader, e->offset, e->length, e->name.ptr, &fault);
     if (e->of == TARE_NOT_A_CHUNK &&
         (status == TARE_ERR_CORRUPT || status == TARE_ERR_UNSUPPORTED)) {
+        /* A value that is no tensor may be in any form; what cannot be read is left out. */
         f->lists.n_tensors = before;
-        return leave_out(d, f, e, err);
+        return tare_dcp_leave_out(d, f, e, TARE_LEVEL_WARNING, "dcp.unread-value",
+                                  "a value that torch.save has not written", err);
     }
     if (status != TARE_OK) {
         if (err) *err = fault;
@@ -113,8 +93,8 @@ static tare_status open_file(tare_dcp *d, tare_torch_file *f, const tare_dcp_ent
     if (listed) listed->is_weights = true;
     tare_status status = tare_files_open(d->folder->files, &reader, path, d->map, &fault);
     if (status != TARE_OK && tare_error_is_absent(&fault)) {
-        report(d, TARE_LEVEL_ERROR, "dcp.no-file", TARE_ITEM_RESOURCE, entries->file,
-               entries->record, gone);
+        tare_dcp_report(d, TARE_LEVEL_ERROR, "dcp.no-file", TARE_ITEM_RESOURCE, entries->file,
+                        entries->record, gone);
         return tare_model_lacks(d->m, entries->name, "dcp.no-file", gone, err);
     }
     if (status == TARE_OK) {
@@ -132,7 +112,8 @@ static tare_status compare_boxes(tare_dcp *d, tare_error *err) {
     for (size_t i = 0; i < d->n_tensors; i++) {
         const tare_joined_tensor *t = &d->tensors[i];
         if (d->stored[i].n < d->listed[i].n || d->stored[i].sum == d->listed[i].sum) continue;
-        report(d, TARE_LEVEL_ERROR, "dcp.other-chunks", TARE_ITEM_TENSOR, t->name, t->record, why);
+        tare_dcp_report(d, TARE_LEVEL_ERROR, "dcp.other-chunks", TARE_ITEM_TENSOR, t->name,
+                        t->record, why);
         TARE_TRY(tare_model_lacks(d->m, t->name, "dcp.other-chunks", why, err));
     }
     return TARE_OK;

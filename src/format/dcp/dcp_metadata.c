@@ -105,15 +105,19 @@ static tare_status read_values(tare_dcp *d, const tare_pickle_value *values, tar
     d->tensors = TARE_NEW_ARRAY(&d->m->arena, tare_joined_tensor, pairs->n / 2);
     d->listed = TARE_NEW_ARRAY(&d->scratch, tare_dcp_boxes, pairs->n / 2);
     d->stored = TARE_NEW_ARRAY(&d->scratch, tare_dcp_boxes, pairs->n / 2);
+    d->values = TARE_NEW_ARRAY(&d->scratch, tare_str, pairs->n / 2);
     d->key = tare_hash_key_new();
-    if (!d->tensors || !d->listed || !d->stored) return tare_fail(err, TARE_ERR_NOMEM, "tensors");
+    if (!d->tensors || !d->listed || !d->stored || !d->values)
+        return tare_fail(err, TARE_ERR_NOMEM, "tensors");
     for (size_t i = 0; i + 1 < pairs->n; i += 2) {
         const tare_pickle_value *key = &pairs->items[i], *v = &pairs->items[i + 1];
         if (!is_text(key)) return wrong(key, "state_dict_metadata: a name expected", err);
         tare_status status = TARE_OK;
         if (is_a(v, "TensorStorageMetadata"))
             status = read_tensor(d, key->as.s, v, err);
-        else if (!is_a(v, "BytesStorageMetadata"))
+        else if (is_a(v, "BytesStorageMetadata"))
+            d->values[d->n_values++] = key->as.s;
+        else
             status = tare_fail_at(err, TARE_ERR_UNSUPPORTED, v->offset,
                                   "state_dict_metadata: neither a tensor nor bytes");
         if (status != TARE_OK) tare_error_item(err, TARE_ITEM_TENSOR, -1, key->as.s);
@@ -162,17 +166,37 @@ static tare_status read_key(tare_dcp_entry *e, const tare_dcp *d, const tare_nam
     return TARE_OK;
 }
 
-static tare_status read_storage(tare_dcp *d, const tare_pickle_value *storage, tare_error *err) {
+/* What no name of state_dict_metadata leads to, which torch never loads; said once of chunks that follow
+ * each other. */
+static tare_status leave_unlisted(const tare_dcp *d, tare_torch_file *f, const tare_dcp_entry *e,
+                                  tare_str *last, tare_error *err) {
+    const bool is_said = last->ptr && tare_str_equal(*last, e->name);
+    *last = e->name;
+    if (is_said) return TARE_OK;
+    return tare_dcp_leave_out(d, f, e, TARE_LEVEL_ERROR, "dcp.unlisted",
+                              "storage_data has it, and state_dict_metadata does not", err);
+}
+
+static tare_status read_storage(tare_dcp *d, tare_torch_file *f, const tare_pickle_value *storage,
+                                tare_error *err) {
     const tare_pickle_list *pairs = &storage->as.object->items;
-    tare_name_index names;
+    tare_name_index names, values;
+    tare_str last = {NULL, 0};
     d->entries = TARE_NEW_ARRAY(&d->scratch, tare_dcp_entry, pairs->n / 2);
     if (!d->entries) return tare_fail(err, TARE_ERR_NOMEM, "chunks");
     TARE_TRY(tare_name_index_build(&names, &d->scratch, d->tensors, d->n_tensors,
                                    sizeof *d->tensors, "state_dict_metadata: a name twice", err));
+    TARE_TRY(tare_name_index_build(&values, &d->scratch, d->values, d->n_values, sizeof *d->values,
+                                   "state_dict_metadata: a name twice", err));
     for (size_t i = 0; i + 1 < pairs->n; i += 2) {
-        tare_dcp_entry *e = &d->entries[d->n_entries++];
+        tare_dcp_entry *e = &d->entries[d->n_entries];
         TARE_TRY(read_key(e, d, &names, &pairs->items[i], err));
         TARE_TRY(read_place(e, d, &pairs->items[i + 1], err));
+        if (e->of == TARE_NOT_A_CHUNK &&
+            tare_name_index_find(&values, d->values, sizeof *d->values, e->name) < 0)
+            TARE_TRY(leave_unlisted(d, f, e, &last, err));
+        else
+            d->n_entries++;
     }
     return TARE_OK;
 }
@@ -189,6 +213,6 @@ tare_status tare_dcp_read_metadata(tare_dcp *d, tare_torch_file *f, tare_error *
     if (!storage || storage->kind != TARE_PICKLE_DICT)
         return wrong(root, "storage_data: a dict expected", err);
     TARE_TRY(read_values(d, values, err));
-    TARE_TRY(read_storage(d, storage, err));
+    TARE_TRY(read_storage(d, f, storage, err));
     return tare_torch_report_names(f, err);
 }
