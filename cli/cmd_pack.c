@@ -268,8 +268,9 @@ static int open_input(tare_model **out, const char *path, tare_report *report) {
     *out = NULL;
     if (args.append || (!args.lossy && holds_several(path))) return CLI_YES;
     if (cli_open_quietly(out, path, report, &err) == TARE_OK) return CLI_YES;
-    if (!args.lossy && !cli.base.n && err.status == TARE_ERR_UNSUPPORTED &&
-        cli_stat(path) == CLI_PATH_FOLDER)
+    const bool is_no_model = err.status == TARE_ERR_UNSUPPORTED ||
+                             (err.code && strcmp(err.code, TARE_CODE_UNKNOWN_FORMAT) == 0);
+    if (!args.lossy && !cli.base.n && is_no_model && cli_stat(path) == CLI_PATH_FOLDER)
         return CLI_YES;
     return cli_fail_open(&err, path);
 }

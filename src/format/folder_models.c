@@ -5,14 +5,12 @@
 #include <stdlib.h>
 #include <tare/experimental/folder.h>
 
-#include "base/json_node.h"
 #include "base/str.h"
 #include "format/format.h"
+#include "format/pipeline.h"
 #include "remote/hub_cache.h"
 #include "remote/hub_type.h"
 #include "remote/remote_files.h"
-
-#define PIPELINE "model_index.json"
 
 struct tare_folder_models {
     tare_arena arena;
@@ -20,6 +18,7 @@ struct tare_folder_models {
     const char *below;  /* the folder in it that is listed: "", or ends with a slash */
     const char **names, **paths;
     size_t n, capacity;
+    bool are_folders; /* behind a URL, which tells them by a slash */
 };
 
 /* Whether a file of this name, or a folder of shards, is a model, or the first file of one. */
@@ -82,49 +81,25 @@ static tare_status take_folder(void *ctx, const tare_files_entry *entry, tare_er
 
 /* ---- pipelines ------------------------------------------------------------------------------- */
 
-static tare_status see_pipeline(void *ctx, const tare_files_entry *entry, tare_error *err) {
-    (void)err;
-    *(bool *)ctx |= strcmp(entry->name, PIPELINE) == 0;
-    return TARE_OK;
-}
-
-/* A pipeline of diffusers, whose parts have a folder each. */
-static bool is_pipeline(const tare_files *files, const char *path) {
-    bool is_one = false;
-    return tare_files_list(files, path, see_pipeline, &is_one, NULL) == TARE_OK && is_one;
-}
-
-#define INDEX_MOST (1u << 20)
-
-static tare_status read_index(const tare_json_node **out, tare_folder_models *list,
-                              tare_error *err) {
-    tare_reader r;
-    const char *path = tare_join_path(&list->arena, list->folder, TARE_STR(PIPELINE));
-    if (!path) return tare_fail(err, TARE_ERR_NOMEM, "models of a folder");
-    TARE_TRY(tare_reader_open(&r, path, TARE_MAP_NONE, err));
-    const size_t n = r.size < INDEX_MOST ? (size_t)r.size : 0;
-    char *text = tare_arena_take(&list->arena, n);
-    tare_status status = TARE_OK;
-    if (!text) status = tare_fail(err, TARE_ERR_NOMEM, "models of a folder");
-    if (status == TARE_OK) status = tare_reader_read(&r, 0, text, n, err);
-    if (status == TARE_OK) status = tare_json_tree(out, (tare_str){text, n}, &list->arena, err);
-    tare_reader_close(&r);
-    return status;
+static bool has_folder(const folders *f, tare_str name) {
+    for (size_t i = 0; i < f->n; i++) {
+        const tare_str folder = {f->names[i], strlen(f->names[i]) - 1}; /* without its slash */
+        if (tare_str_equal(folder, name)) return true;
+    }
+    return false;
 }
 
 /* Adds the parts of a pipeline that its index names, as [library, class], and that have no folder: they
  * are missed where they are opened. */
-static tare_status add_missing(tare_folder_models *list, tare_error *err) {
+static tare_status add_missing(tare_folder_models *list, const tare_files *files, const char *path,
+                               const folders *there, tare_error *err) {
     const tare_json_node *index;
-    TARE_TRY(read_index(&index, list, err));
+    TARE_TRY(tare_pipeline_index(&index, files, path, &list->arena, err));
     for (const tare_json_node *part = index->child; part; part = part->next) {
         const bool is_part = part->type == TARE_JSON_ARRAY && part->n == 2 &&
                              part->child->type == TARE_JSON_STRING &&
                              part->child->next->type == TARE_JSON_STRING;
-        if (!is_part || !tare_is_plain_name(part->key)) continue;
-        const char *path = tare_join_path(&list->arena, list->folder, part->key);
-        if (!path) return tare_fail(err, TARE_ERR_NOMEM, "models of a folder");
-        if (tare_path_stat(path, NULL) == TARE_PATH_NOTHING)
+        if (is_part && tare_is_plain_name(part->key) && !has_folder(there, part->key))
             TARE_TRY(add_name(list, part->key, err));
     }
     return TARE_OK;
@@ -162,12 +137,13 @@ static tare_status list_inner(tare_folder_models *list, const tare_files *files,
 static tare_status list_files(tare_folder_models *list, const tare_files *files, const char *path,
                               tare_error *err) {
     folders f = {.models = list};
-    const bool has_parts = is_pipeline(files, path);
+    const bool has_parts = tare_is_pipeline(files, path);
     list->below = "";
     tare_status status = TARE_OK;
     if (!has_parts) status = tare_files_list(files, path, take_entry, list, err);
-    if (has_parts && !files) status = add_missing(list, err);
     if (status == TARE_OK) status = tare_files_list(files, path, take_folder, &f, err);
+    list->are_folders = has_parts && files;
+    if (status == TARE_OK && has_parts) status = add_missing(list, files, path, &f, err);
     for (size_t i = 0; i < f.n && status == TARE_OK; i++) {
         list->below = f.names[i];
         const char *inner = tare_join_path(&list->arena, list->folder, tare_str_of(f.names[i]));
@@ -186,8 +162,10 @@ static tare_status make_paths(tare_folder_models *list, tare_error *err) {
     qsort(list->names, list->n, sizeof *list->names, by_name);
     list->paths = TARE_NEW_ARRAY(&list->arena, const char *, list->n);
     for (size_t i = 0; list->paths && i < list->n; i++) {
-        list->paths[i] = tare_join_path(&list->arena, list->folder, tare_str_of(list->names[i]));
-        if (!list->paths[i]) list->paths = NULL;
+        const char *path = tare_join_path(&list->arena, list->folder, tare_str_of(list->names[i]));
+        if (path && list->are_folders) path = tare_join_path(&list->arena, path, TARE_STR("/"));
+        list->paths[i] = path;
+        if (!path) list->paths = NULL;
     }
     return list->paths ? TARE_OK : tare_fail(err, TARE_ERR_NOMEM, "models of a folder");
 }
@@ -213,7 +191,7 @@ static tare_status list_folder(tare_folder_models *list, const tare_source *sour
     if (!list->folder) return tare_fail(err, TARE_ERR_NOMEM, "models of a folder");
     if (source->kind == TARE_SOURCE_URL) return list_remote(list, source, err);
     if (tare_path_stat(source->name, NULL) != TARE_PATH_FOLDER ||
-        (tare_foreign_folder(NULL, source->name) && !is_pipeline(NULL, source->name)))
+        (tare_foreign_folder(NULL, source->name) && !tare_is_pipeline(NULL, source->name)))
         return TARE_OK;
     return list_files(list, NULL, source->name, err);
 }

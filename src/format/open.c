@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "format/format.h"
 #include "format/ollama.h"
+#include "format/pipeline.h"
 #include "format/zip_folder.h"
 #include "model/foreign.h"
 #include "remote/hub_cache.h"
@@ -58,6 +59,11 @@ static tare_status look(tare_probe *probe, tare_reader *first, uint8_t *head,
 
 static tare_status fail_unknown(const tare_probe *probe, tare_error *err) {
     if (probe->is_directory) {
+        const tare_status status = tare_pipeline_check(probe->files, probe->path, err);
+        if (status != TARE_OK) {
+            tare_error_code(err, TARE_CODE_UNKNOWN_FORMAT);
+            return status;
+        }
         const char *what = tare_foreign_folder(probe->files, probe->path);
         return tare_fail_code(
             err, TARE_ERR_UNSUPPORTED, TARE_CODE_UNKNOWN_FORMAT,

@@ -69,7 +69,9 @@ file("rar", "RAR", b"Rar!\x1a\x07\x01\0" + bytes(64), "RAR")
 file("arrow", "Arrow", b"ARROW1\0\0" + bytes(64), "Arrow", ".arrow")
 file("bzip2", "bzip2", b"BZh91AY&SY" + bytes(64), "bzip2")
 
-folder("diffusers", "a pipeline", "diffusers pipeline", "model_index.json", "unet/config.json")
+folder("diffusers", "a pipeline", "diffusers pipeline", "unet/config.json", **{"model_index.json": b"{}"})
+bad("kind-diffusers-index", "a pipeline whose index is a list", b"[]", "CORRUPT", 0, "an object expected", file="model_index.json",
+    files={"model_index.json": b"[]", "unet/config.json": b""})
 folder("orbax", "Orbax", "Orbax", "_CHECKPOINT_METADATA", "_METADATA", "manifest.ocdbt")
 folder("mlc", "MLC LLM", "MLC", "ndarray-cache.json", "mlc-chat-config.json", "params_shard_0.bin")
 folder("saved-model", "TensorFlow", "SavedModel", "saved_model.pb", "variables/variables.index")

@@ -420,6 +420,21 @@ class HubTest(RemoteTest):
         self.same_as_tiny(url + "@refs%2Fpr%2F1/sub dir/t.gguf")
         self.assertIn("/org/tiny-GGUF/resolve/refs%2Fpr%2F1/sub%20dir/t.gguf", self.hub.seen.paths())
 
+    def test_a_pipeline_is_the_models_that_its_index_names(self):
+        part = {name: data for name, data in self.hub.models["org/tiny"].items() if "/" not in name}
+        index = b'{"_class_name": "X", "unet": ["diffusers", "U"], "vae": ["diffusers", "V"], "scheduler": ["diffusers", "S"]}'
+        files = {f"unet/{name}": data for name, data in part.items()}
+        files |= {"model_index.json": index, "scheduler/scheduler_config.json": b"{}"}
+        self.hub.add("org/pipe", files)
+        done = self.run_tare("info", "hf://org/pipe")
+        self.assertEqual(done.returncode, 5)
+        self.assertRegex(done.stdout.decode(), r"hf://org/pipe/unet/ +hf +llama")
+        self.assertNotIn(b"scheduler", done.stdout + done.stderr)
+        self.assertIn(b"hf://org/pipe/vae/: a directory that is not a model", done.stderr)
+        self.hub.add("org/pipe", files | {"model_index.json": b"["})
+        self.assertEqual(self.fault("info", "hf://org/pipe", code=3),
+                         "hf://org/pipe/model_index.json: byte 1: JSON text ends too early")
+
     def test_a_token_goes_to_the_hub_alone(self):
         self.same_as_tiny("hf://org/tiny-GGUF/tiny.gguf")
         for _, headers in self.hub.seen:
