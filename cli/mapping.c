@@ -135,9 +135,11 @@ static int fill_options(tare_llama_options *options, char **text, const cli_writ
 /* What can be done with an adapter that was given as a model. */
 static void hint_adapter(const char *path, const char *out_path, const cli_command *command,
                          const cli_write *write) {
-    char *adapter = cli_escape_path(path), *out = cli_escape_path(out_path);
+    char *adapter = cli_escape_path(path);
+    char *out = cli_escape_path(write->out_name ? write->out_name : out_path);
     const tare_mix *mix = write->mix ? write->mix->mix : NULL;
-    const char *beside = write->fit || mix ? "ADAPTER.gguf" : out; /* no type is in its name */
+    /* no type is in its name, and a store has no adapters alone */
+    const char *beside = write->fit || mix || write->out_name ? "ADAPTER.gguf" : out;
     fprintf(stderr,
             "merged into its base:        tare %s BASE %s%s%s --apply-adapter %s\n"
             "beside it, for llama.cpp:    tare convert BASE %s --lora %s\n"
