@@ -58,6 +58,11 @@ static const kind kinds[] = {
      "a TensorFlow SavedModel: load it with TensorFlow and save its variables as .npz"},
     {"checkpoint", "*.index", tensorflow},
     {"*.index", "*.data-*-of-*", tensorflow},
+    {"[0-9]*", itself, orbax}, /* a step in a folder of them */
+    {"default", itself, orbax},
+    {"*.weights.h5", NULL,
+     "a directory whose weights are Keras's (HDF5): load the model with Keras or KerasHub and save "
+     "its weights as .npz or safetensors"},
     {"tf_model*.h5", NULL,
      "a directory whose weights are TensorFlow's (HDF5): load the model with transformers 4 "
      "(from_tf=True) and save it again"},
@@ -128,19 +133,41 @@ static bool look(seen *s, const tare_files *files, const char *path) {
     return tare_files_list(files, path, see, s, NULL) == TARE_OK;
 }
 
-/* Whether a folder in another is of the kind `k`, by names that are not a folder's within it. */
-static bool is_inside(const kind *k, const tare_files *files, const char *path) {
+/* Whether one of a few folders in another is of the kind `k`, by names that are not a folder's in it. */
+typedef struct inside {
+    const kind *k;
+    const tare_files *files;
+    const char *root;
     tare_arena arena;
-    tare_arena_init(&arena, NULL);
-    const char *root = tare_join_path(&arena, path, TARE_STR("/"));
-    const char *inner = root ? tare_join_path(&arena, root, tare_str_of(k->pattern)) : NULL;
+    size_t n_seen;
+    bool is_one;
+} inside;
+
+enum { LOOKS_MOST = 8 };
+
+static tare_status look_inside(void *ctx, const tare_files_entry *entry, tare_error *err) {
+    inside *in = ctx;
     seen s;
-    bool is_one = false;
-    if (inner && look(&s, files, inner))
-        for (size_t i = 0; i < N_KINDS; i++)
-            is_one |= s.first[i] && s.second[i] && kinds[i].what == k->what;
-    tare_arena_free(&arena);
-    return is_one;
+    (void)err;
+    const tare_str name = tare_str_of(entry->name);
+    if (in->is_one || entry->kind != TARE_PATH_FOLDER || in->n_seen == LOOKS_MOST ||
+        !tare_glob_matches(tare_str_of(in->k->pattern), name, false))
+        return TARE_OK;
+    in->n_seen++;
+    const char *path = tare_join_path(&in->arena, in->root, name);
+    if (!path || !look(&s, in->files, path)) return TARE_OK;
+    for (size_t i = 0; i < N_KINDS; i++)
+        in->is_one |= s.first[i] && s.second[i] && kinds[i].what == in->k->what;
+    return TARE_OK;
+}
+
+static bool is_inside(const kind *k, const tare_files *files, const char *path) {
+    inside in = {.k = k, .files = files};
+    tare_arena_init(&in.arena, NULL);
+    in.root = tare_join_path(&in.arena, path, TARE_STR("/"));
+    if (in.root) (void)tare_files_list(files, path, look_inside, &in, NULL);
+    tare_arena_free(&in.arena);
+    return in.is_one;
 }
 
 const char *tare_foreign_folder(const tare_files *files, const char *path) {

@@ -155,6 +155,9 @@ static const char no_object[] =
     "an archive of PyTorch without its data.pkl, which says what its numbers are: get the whole "
     "file";
 
+static const char tensorflow_model[] = "a model of TensorFlow (a SavedModel or a graph): load it "
+                                       "with TensorFlow and save its variables "
+                                       "as .npz";
 static const char engine[] =
     "a TensorRT engine, compiled for one kind of GPU, which cannot be taken apart: get the "
     "model that it was made from";
@@ -191,6 +194,9 @@ static const magic magics[] = {
     MAGIC("|TZR|", 0,
           "a file of tensorizer: load it with TensorDeserializer and save its state_dict() as "
           "safetensors"),
+    MAGIC("\x0c\xdb\x3a\x2a", 0,
+          "a part of an Orbax checkpoint (JAX): load the checkpoint with orbax-checkpoint and save "
+          "its arrays with safetensors.flax"),
     MAGIC("ftrt", 0, engine),
     MAGIC("ptrt", 0, engine),
     MAGIC("7767517\n", 0,
@@ -261,15 +267,45 @@ static const char *known_tar(tare_str head) {
 }
 
 /* Core ML has no magic: a protobuf whose first field is a small number, specificationVersion, and whose
- * second is a description, which begins with the first of its inputs. */
-static const char *core_ml(tare_str head) {
+ * second is a description, which begins with the first of its inputs, and that with its name. A
+ * SavedModel of TensorFlow has a version and a graph there, which begins with what it says of itself. */
+static const char *numbered_message(tare_str head) {
     const uint8_t *p = (const uint8_t *)head.ptr;
-    if (head.len < 8 || p[0] != 0x08 || p[1] == 0 || p[1] > 0x20 || p[2] != 0x12) return NULL;
+    if (head.len < 16 || p[0] != 0x08 || p[1] == 0 || p[1] > 0x20 || p[2] != 0x12) return NULL;
     size_t at = 3;
     while (at < 6 && p[at] & 0x80) at++;
-    return p[at + 1] == 0x0a
-               ? "a Core ML model (.mlmodel), which is not supported: get the model that "
-                 "it was made from"
+    if (p[++at] != 0x0a) return NULL;
+    for (at++; at < 12 && p[at] & 0x80;) at++;
+    return p[at + 1] == 0x0a ? "a Core ML model (.mlmodel), which is not supported: get the model "
+                               "that it was made from"
+           : p[1] == 1       ? tensorflow_model
+                             : NULL;
+}
+
+/* A text of printable letters in field `tag` at *at, which moves behind it. */
+static bool skip_word(tare_str head, size_t *at, uint8_t tag) {
+    const uint8_t *p = (const uint8_t *)head.ptr;
+    if (*at + 2 > head.len || p[*at] != tag || p[*at + 1] == 0 || p[*at + 1] > 0x7f) return false;
+    const size_t end = *at + 2 + p[*at + 1];
+    for (*at += 2; *at < end; ++*at)
+        if (*at >= head.len || p[*at] < '!' || p[*at] > '~') return false;
+    return true;
+}
+
+/* TensorFlow's files without a magic: a graph, whose nodes begin with their name and what they do, and
+ * the index of a checkpoint, a table whose first key is empty and whose first value ends in a version. */
+static const char *tensorflow(tare_str head) {
+    const uint8_t *p = (const uint8_t *)head.ptr;
+    if (head.len < 16) return NULL;
+    size_t at = 1;
+    while (at < 6 && p[at] & 0x80) at++;
+    if (p[0] == 0x0a && (++at, skip_word(head, &at, 0x0a)) && skip_word(head, &at, 0x12))
+        return tensorflow_model;
+    const size_t end = 3 + (size_t)p[2];
+    return p[0] == 0 && p[1] == 0 && p[3] == 0x08 && p[2] >= 6 && end <= head.len &&
+                   has_bytes(head, end - 4, "\x1a\x02\x08\x01", 4)
+               ? "the index of a TensorFlow checkpoint: load the checkpoint with "
+                 "tf.train.load_checkpoint and save its variables as .npz"
                : NULL;
 }
 
@@ -324,6 +360,8 @@ const char *tare_foreign_file(tare_str head, uint64_t size) {
         const magic *m = &magics[i];
         if (has_bytes(head, m->offset, m->bytes, m->size)) return m->what;
     }
-    if ((what = zip(head)) || (what = core_ml(head)) || (what = ctranslate2(head))) return what;
+    if ((what = zip(head)) || (what = numbered_message(head)) || (what = tensorflow(head)) ||
+        (what = ctranslate2(head)))
+        return what;
     return llama2_c(head, size);
 }

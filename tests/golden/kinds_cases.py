@@ -59,6 +59,14 @@ file("nemo-tarfile", "NeMo, by Python's tarfile", python_tar("./", "./model_conf
 file("tar-tarfile", "an archive of something else, by Python's tarfile", python_tar("model.safetensors"), "a tar archive: unpack", ".tar")
 file("tar", "an archive of something else", tar("model.safetensors"), "tar archive", ".tar")
 file("core-ml", "Core ML", b"\x08\x05\x12\x2a\x0a\x11\x0a\x05input" + bytes(64), "Core ML", ".mlmodel")
+def field(number, content):
+    return bytes([number << 3 | 2, len(content)]) + content
+
+
+file("saved-model", "TensorFlow's", b"\x08\x01" + field(2, field(1, field(2, b"ops"))) + bytes(16), "TensorFlow", ".pb")
+file("graph", "a frozen graph of TensorFlow", 3 * field(1, field(1, b"input") + field(2, b"Placeholder")), "TensorFlow", ".pb")
+file("checkpoint-index", "TensorFlow's", b"\0\0\x06\x08\x01\x1a\x02\x08\x01" + bytes(64), "tf.train.load_checkpoint", ".index")
+file("ocdbt", "Orbax", b"\x0c\xdb\x3a\x2a" + bytes(64), "Orbax", ".ocdbt")
 file("llama2-c", "llama2.c", struct.pack("<7i", 64, 172, 5, 8, 4, 512, 512) + bytes(4096), "llama2.c")
 file("llama2-c-tied", "the same with a head of its own", struct.pack("<7i", 64, 172, 5, 8, 4, -512, 512) + bytes(4096), "llama2.c")
 file("ctranslate2", "CTranslate2", struct.pack("<IH", 6, 16) + b"TransformerSpec\0" + bytes(64), "CTranslate2")
@@ -73,6 +81,9 @@ folder("diffusers", "a pipeline", "diffusers pipeline", "unet/config.json", **{"
 bad("kind-diffusers-index", "a pipeline whose index is a list", b"[]", "CORRUPT", 0, "an object expected", file="model_index.json",
     files={"model_index.json": b"[]", "unet/config.json": b""})
 folder("orbax", "Orbax", "Orbax", "_CHECKPOINT_METADATA", "_METADATA", "manifest.ocdbt")
+folder("orbax-steps", "steps of Orbax", "Orbax", "100/default/manifest.ocdbt", "100/_CHECKPOINT_METADATA")
+folder("orbax-step", "a step of Orbax of older releases", "Orbax", "default/manifest.ocdbt", "metrics/metrics")
+folder("keras-hub", "Keras, as KerasHub has it", "KerasHub", "model.weights.h5", "metadata.json", **{"config.json": b"{}"})
 folder("mlc", "MLC LLM", "MLC", "ndarray-cache.json", "mlc-chat-config.json", "params_shard_0.bin")
 folder("saved-model", "TensorFlow", "SavedModel", "saved_model.pb", "variables/variables.index")
 folder("tensorflow-bare", "a checkpoint of TensorFlow without the list of checkpoints", "tf.train.load_checkpoint", "bert_model.ckpt.index",
