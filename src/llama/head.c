@@ -59,6 +59,10 @@ static tare_status find_name(tare_llama_mapping *m, tare_error *err) {
     return TARE_OK;
 }
 
+static bool is_head(tare_str name) {
+    return tare_str_ends(name, TARE_STR("lm_head.weight"));
+}
+
 tare_status tare_llama_find_tied(tare_llama_mapping *m, tare_error *err) {
     const tare_catalog *c = &m->hf->catalog;
     int64_t head = -1; /* none */
@@ -66,20 +70,24 @@ tare_status tare_llama_find_tied(tare_llama_mapping *m, tare_error *err) {
     for (size_t i = 0; i < c->n_tensors; i++) {
         tare_str target;
         TARE_TRY(target_of(&target, m, c->tensors[i].name, err));
-        if (!target.ptr) continue;
-        has_embeddings |= tare_str_is(target, "token_embd.weight");
-        if (tare_str_is(target, "output.weight")) head = (int64_t)i;
+        /* also where llama.cpp has no head in this architecture */
+        if (target.ptr ? tare_str_is(target, "output.weight") : is_head(c->tensors[i].name))
+            head = (int64_t)i;
+        has_embeddings |= target.ptr && tare_str_is(target, "token_embd.weight");
     }
     TARE_TRY(is_tied(&tied, m, err));
+    on_record = false;
+    if (head >= 0 && !has_embeddings) TARE_TRY(is_on_record(&on_record, m, (size_t)head, err));
+    if (head >= 0 && !has_embeddings && (tied || on_record)) {
+        m->tied_head = (size_t)head;
+        TARE_TRY(find_name(m, err));
+    }
     /* a body has no head, and is not asked for what one says */
-    m->copies_head = head < 0 && (tied || tare_str_ends(m->hf_class, TARE_STR("Model"))) &&
+    m->copies_head = (head < 0 || m->tied_name) &&
+                     (tied || on_record || tare_str_ends(m->hf_class, TARE_STR("Model"))) &&
                      !m->options->like_reference &&
                      tare_llama_needs_head(tare_str_of(m->arch->name));
-    if (head < 0 || has_embeddings) return TARE_OK;
-    TARE_TRY(is_on_record(&on_record, m, (size_t)head, err));
-    if (!tied && !on_record) return TARE_OK;
-    m->tied_head = (size_t)head;
-    return find_name(m, err);
+    return TARE_OK;
 }
 
 static void warn(const tare_llama_mapping *m, const char *text) {
@@ -97,7 +105,7 @@ static tare_status note_dropped(const tare_llama_mapping *m, tare_error *err) {
     bool is_equal = false;
     for (size_t i = 0; i < c->n_tensors; i++) {
         tare_str target;
-        if (tare_str_ends(c->tensors[i].name, TARE_STR("lm_head.weight"))) head = (int64_t)i;
+        if (is_head(c->tensors[i].name)) head = (int64_t)i;
         TARE_TRY(target_of(&target, m, c->tensors[i].name, err));
         if (target.ptr && tare_str_is(target, "token_embd.weight")) embedding = (int64_t)i;
     }

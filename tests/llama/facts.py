@@ -259,6 +259,13 @@ def heads(f):
     f.check(f"gemma: {f.said}", "unlike the embeddings" in f.said)
     f.convert("gemma")
     f.check(f"gemma: {f.said}", "llama.head" not in f.said)
+    # A tied head that was stored instead of the embeddings is both, also where llama.cpp has but one of them.
+    for name, embeddings, head in (("gemma", "model.embed_tokens", "lm_head"), ("cohere2", "model.embed_tokens", "lm_head"),
+                                   ("stablelm", "model.embed_tokens", "lm_head"), ("gptneox", "gpt_neox.embed_in", "embed_out")):
+        f.convert(name, {"tie_word_embeddings": True}, drop=(f"{head}.weight",))
+        want = {n: t.data.copy() for n, t in f.tensors.items()}
+        f.convert(name, {"tie_word_embeddings": True}, rename={f"^{head}.weight": "gone.lm", f"^{embeddings}.weight": f"{head}.weight"}, drop=("gone.lm",))
+        f.check(f"{name}: a head instead of embeddings", want.keys() == f.tensors.keys() and all(np.array_equal(want[n], f.tensors[n].data) for n in want))
 
 
 def uneven(f):
