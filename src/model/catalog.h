@@ -215,6 +215,7 @@ struct tare_model {
         *made_of; /* n_tensors, of made_of_model's; n_pieces 0: of something else;
                                         NULL: nothing is known */
     const tare_model *made_of_model;
+    const tare_model *named_as;    /* what it was before its tensors were renamed; NULL: this */
     const tare_model_types *types; /* NULL: each tensor keeps its own */
     bool has_own_form;      /* its names and shapes are those of the program that it was made for */
     tare_file_cache *idle;  /* descriptors of files beyond the first; NULL: none are */

@@ -42,11 +42,12 @@ static tare_status judge(bool *runs, const tare_plan *p, tare_arena *arena, tare
 }
 
 /* Whether the input is what a conversion should lead to a model that runs: one of Hugging Face under
- * llama.cpp's names, or a file that runs. */
+ * llama.cpp's names, or a file that runs, or did before its tensors were renamed. */
 static bool is_expected_to_run(const tare_plan *p) {
     const tare_str type = tare_catalog_get_str(&p->catalog, "general.type");
     if (tare_str_is(type, "adapter") || tare_str_is(type, "mmproj")) return false;
-    return tare_llama_origin_of(p->in, 0) || tare_llama_can_run(p->in, NULL);
+    return tare_llama_origin_of(p->in, 0) || tare_llama_can_run(p->in, NULL) ||
+           (p->in->named_as && tare_llama_can_run(p->in->named_as, NULL));
 }
 
 static tare_status refuse(const tare_error *why, tare_error *err) {

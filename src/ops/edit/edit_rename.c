@@ -64,6 +64,7 @@ static tare_status fill(tare_model *m, const tare_model *in, const tare_edit_ste
     const tare_model *from = in->packed ? in->stored : in;
     m->format = in->format;
     m->held_format = in->held_format;
+    m->named_as = in;
     m->left_out = in->left_out;
     m->n_left_out = in->n_left_out;
     m->loss = in->loss;
