@@ -418,6 +418,13 @@ static tare_status set_collected(tare_llama_mapping *m, const tare_llama_collect
                                        .size_bytes = 8 * c->n_whole}};
     if (c->whole) return tare_llama_set(m, c->key, &whole, err);
     if (c->is_single) return tare_llama_set_number(m, c->key, TARE_VALUE_F32, *c->numbers, err);
+    if (c->n_there < m->n_layers) {
+        tare_fail(err, TARE_ERR_CORRUPT, "tensors that it is made of are missing in some blocks");
+        tare_error_item(err, TARE_ITEM_KEY, -1, tare_str_of(c->key));
+        tare_error_detail(err, "%llu of %llu", (unsigned long long)c->n_there,
+                          (unsigned long long)m->n_layers);
+        return TARE_ERR_CORRUPT;
+    }
     return tare_llama_set_numbers(m, c->key, TARE_VALUE_F32, c->numbers, (size_t)m->n_layers, err);
 }
 

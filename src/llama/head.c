@@ -59,6 +59,12 @@ static tare_status find_name(tare_llama_mapping *m, tare_error *err) {
     return TARE_OK;
 }
 
+bool tare_llama_is_body(const tare_llama_mapping *m) {
+    return tare_str_ends(m->hf_class, TARE_STR("Model")) &&
+           !tare_str_ends(m->hf_class, TARE_STR("LMHeadModel")) &&
+           !tare_str_is(m->hf_class, "ChatGLMModel");
+}
+
 static bool is_head(tare_str name) {
     return tare_str_ends(name, TARE_STR("lm_head.weight"));
 }
@@ -83,8 +89,7 @@ tare_status tare_llama_find_tied(tare_llama_mapping *m, tare_error *err) {
         TARE_TRY(find_name(m, err));
     }
     /* a body has no head, and is not asked for what one says */
-    m->copies_head = (head < 0 || m->tied_name) &&
-                     (tied || on_record || tare_str_ends(m->hf_class, TARE_STR("Model"))) &&
+    m->copies_head = (head < 0 || m->tied_name) && (tied || on_record || tare_llama_is_body(m)) &&
                      !m->options->like_reference &&
                      tare_llama_needs_head(tare_str_of(m->arch->name));
     return TARE_OK;
@@ -136,7 +141,7 @@ tare_status tare_llama_note_head(const tare_llama_mapping *m, tare_error *err) {
         return TARE_OK;
     if (said.kind == TARE_LLAMA_TEXT || said.kind == TARE_LLAMA_TREE)
         return tare_llama_wrong_kind("config.json: expected true or false", &said, err);
-    if (!(said.number > 0) && !has_head && !tare_str_ends(m->hf_class, TARE_STR("Model")))
+    if (!(said.number > 0) && !has_head && !tare_llama_is_body(m))
         warn(m,
              "tie_word_embeddings is false, and there is no head: llama.cpp takes the embeddings");
     if (said.number > 0 && has_head && !is_of_embeddings(m))

@@ -197,20 +197,32 @@ static bool single_fits(const layers *l, tare_error *why) {
     return true;
 }
 
+/* Whether a block has a tensor by itself, or with others in one. */
+static bool has_or_joined(const layers *l, uint64_t block, const char *word) {
+    return has(l, block, word) ||
+           (tare_llama_is_one_of(tare_str_of(word), "attn_q attn_k attn_v") &&
+            has(l, block, "attn_qkv"));
+}
+
 /* Where a list of numbers says what a block has: heads of queries, of keys, a feed-forward network. */
 static bool listed_fits(const layers *l, tare_error *why) {
     static const struct {
         const char *key, *word;
-    } rows[] = {{"attention.head_count", "attn_output"},
-                {"attention.head_count_kv", "attn_q"},
-                {"feed_forward_length", "ffn_up"}};
+        bool is_forbidden; /* without */
+    } rows[] = {
+        {"attention.head_count", "attn_output", true}, {"attention.head_count", "attn_norm", false},
+        {"attention.head_count_kv", "attn_q", true},   {"attention.head_count_kv", "attn_k", false},
+        {"attention.head_count_kv", "attn_v", false},  {"feed_forward_length", "ffn_up", true},
+        {"feed_forward_length", "ffn_norm", false},    {"feed_forward_length", "ffn_gate", false},
+        {"feed_forward_length", "ffn_down", false}};
     const tare_llama_numbers numbers = {l->gguf, l->architecture, NULL};
     if (!tare_str_is(l->architecture, "deci")) return true;
     for (uint64_t i = 0; i < l->n; i++)
         for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
             uint64_t n;
             if (!tare_llama_loader_number(&n, &numbers, rows[k].key, i)) continue;
-            if (has(l, i, rows[k].word) == (n > 0)) continue;
+            const bool is_there = has_or_joined(l, i, rows[k].word);
+            if (is_there == (n > 0) || (is_there && !rows[k].is_forbidden)) continue;
             no_block(why, i, rows[k].word,
                      n ? "it is missing: by the keys the block has it"
                        : "by the keys the block has none");

@@ -28,6 +28,7 @@ typedef struct tare_llama_target {
 typedef struct tare_llama_collected {
     const char *key;
     double *numbers;
+    uint64_t n_there; /* of `numbers` */
     bool is_single;
     const uint8_t *whole; /* instead: all numbers of one tensor, u64; NULL: those */
     size_t n_whole;
@@ -206,6 +207,10 @@ const tare_encoding *tare_llama_scaled_blocks(const tare_llama_mapping *m,
 tare_status tare_llama_add_scales(tare_llama_mapping *m, tare_error *err);
 /* Zeros where the loader asks for a bias that the model has not (biases.c). After tensors. */
 tare_status tare_llama_add_biases(tare_llama_mapping *m, tare_error *err);
+/* Tells of tensors that config.json speaks of and that are not there (lost.c). */
+tare_status tare_llama_note_lost(tare_llama_mapping *m, tare_error *err);
+/* Whether the class in config.json is a body, which has no head. */
+bool tare_llama_is_body(const tare_llama_mapping *m);
 /* Finds `tied_head`: a head that was stored instead of the embeddings it is tied to (head.c). */
 tare_status tare_llama_find_tied(tare_llama_mapping *m, tare_error *err);
 /* Warns where config.json and the tensors differ about whether the head is tied. After tensors. */

@@ -58,8 +58,8 @@ static const struct {
     {"attn_sinks", ".weight", "attn_norm", "gpt-oss"},
     {"attn_gate", ".weight", "ssm_conv1d", "qwen35 qwen35moe qwen3next qwen4exp"},
     {"ssm_ba", ".weight", "ssm_conv1d", "qwen3next"},
-    {"ssm_dt", ".weight", "ssm_conv1d", "jamba mamba"},
-    {"ssm_dt", ".bias", "ssm_conv1d", "jamba mamba"},
+    {"ssm_dt", ".weight", "ssm_conv1d", "jamba mamba plamo2"},
+    {"ssm_dt", ".bias", "ssm_conv1d", "jamba mamba plamo2"},
     {"pre_ffw_norm_2 post_ffw_norm_1 post_ffw_norm_2", ".weight", "ffn_gate_inp", "gemma4"},
     {"ffn_gate_inp", ".scale", "ffn_gate_inp", "gemma4"},
     {"ffn_norm_exps", ".weight", "ffn_gate_inp", "arctic"},
@@ -80,6 +80,8 @@ static const struct {
 /* Where the layers that predict more tokens are whole, or not there at all. */
 static const char whole_nextn[] =
     "deepseek32 exaone-moe exaone4 glm-dsa glm4 glm4moe hy_v3 mimo2 qwen35 qwen35moe step35";
+/* Architectures whose blocks all predict more tokens, and are as others are. */
+static const char drafting[] = "gemma4-assistant";
 /* Architectures with blocks of one part alone. */
 static const char thin[] = "deci nemotron_h nemotron_h_moe";
 
@@ -262,11 +264,12 @@ static bool lacks_of_nextn(search *s, uint64_t n_nextn) {
 bool tare_llama_lacks_tensor(char *name, size_t size, const tare_model *gguf,
                              const tare_llama_arch *arch, uint64_t from, uint64_t n_blocks,
                              uint64_t n_nextn, uint64_t n_decoder) {
-    const struct {
+    struct {
         const char *name;
         uint64_t n_blocks;
     } sides[] = {{"", n_blocks}, {"enc.", n_blocks}, {"dec.", n_decoder}};
     search s = {.gguf = gguf, .arch = arch, .name = name, .size = size};
+    if (tare_llama_is_one_of(tare_str_of(arch->name), drafting)) sides[0].n_blocks += n_nextn;
     if (lacks(&s)) return true;
     for (size_t i = 0; i < sizeof sides / sizeof *sides; i++) {
         const char *words = arch->tensors;

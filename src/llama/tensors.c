@@ -404,6 +404,7 @@ static tare_status collect(const pass *p, const char *key, tare_error *err) {
         return collect_whole(p, &m->collected[i], err);
     TARE_TRY(tare_tensor_values_f32(&value, m->hf, p->index, 0, 1, err));
     m->collected[i].numbers[is_single ? 0 : p->layer] = (double)value;
+    m->collected[i].n_there++;
     return TARE_OK;
 }
 

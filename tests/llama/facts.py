@@ -275,6 +275,18 @@ def uneven(f):
                        ("modern-bert", None), ("mimo2", None), ("rwkv7", None), ("gemma4", None), ("deci", None), ("jamba", None)):
         f.convert(name, drop=(lost,) if lost else ())
         f.check(f"{name}: {f.said}", ("llama.uneven" in f.said) == bool(lost))
+    # What config.json or the class says that there is.
+    for name, lost in (("t5", r"layer\.1\.DenseReluDense\.wi_0"), ("glm4moe", "k_norm"), ("gemma4", r"layers\.1\.self_attn\.v_proj"), ("stablelm", "post_attention"),
+                       ("falcon-40b", "ln_attn"), ("bert", "token_type_embeddings"), ("distilbert", None), ("falcon-7b", None), ("roberta", None),
+                       ("grok", r"layers\.1\.mlp\.gate_proj"), ("gemma4-moe", None), ("nomic-bert", None), ("step35", None), ("t5encoder", None)):
+        f.make(name)
+        names = load(f.model)[1]
+        f.convert(name, drop=[n for n in names if lost and re.search(lost, n)])
+        f.check(f"{name}: {f.said}", ("llama.lost" in f.said) == bool(lost))
+    for name, lost, said in (("apertus", "layers.1.mlp.act_fn.alpha_n", "missing in some blocks"),):
+        f.refuses(name, said, drop=(lost,))
+    f.convert("qwen", {"tie_word_embeddings": False}, drop=("lm_head",))
+    f.check(f"qwen: {f.said}", "there is no head" in f.said)
 
 
 def back(f):

@@ -128,7 +128,9 @@ ALSO = [("afmoe", "blk.*.exp_probs_b.bias"), ("arctic", "blk.1.ffn_norm_exps.wei
         ("gemma4-moe", "blk.1.ffn_gate_inp.scale"), ("glm4moe", "blk.2.attn_output.weight"), ("gpt-oss", "blk.1.attn_sinks.weight"),
         ("grok", "blk.1.post_ffw_norm.weight"), ("jina-bert-v2", "token_types.weight"), ("mamba", "blk.1.ssm_dt.weight"),
         ("mamba", "blk.1.ssm_dt.bias"), ("mimo2", "blk.*.nextn.hnorm.weight"), ("modern-bert", "blk.1.attn_norm.weight"),
-        ("qwen35", "blk.*.attn_gate.weight"), ("qwen3next", "blk.*.ssm_ba.weight"), ("t5encoder", "enc.blk.0.attn_rel_b.weight")]
+        ("qwen35", "blk.*.attn_gate.weight"), ("qwen3next", "blk.*.ssm_ba.weight"), ("t5encoder", "enc.blk.0.attn_rel_b.weight"), ("deci", "blk.0.attn_norm.weight"),
+        ("deci", "blk.0.attn_k.weight"), ("deci", "blk.0.ffn_down.weight"), ("gemma4-assistant", "blk.1.attn_q.weight"),
+        ("gemma4-assistant", "blk.1.ffn_up.weight"), ("plamo2", "blk.*.ssm_dt.weight")]
 
 
 def check_also(case):
