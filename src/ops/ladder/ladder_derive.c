@@ -12,8 +12,10 @@
 #include "ops/mix/importance_matrix.h"
 
 enum {
-    SAMPLES = 3,      /* chunks of a tensor */
-    OTHER_MOST = 8,   /* one block of a sample in so many may be another one */
+    SAMPLES = 3,    /* chunks of a tensor */
+    OTHER_MOST = 8, /* one block of a sample in so many may be another one */
+    OTHER_FEW =
+        16, /* so many are another build's: neither the slow searches nor smaller sources give more */
     SOURCES_MOST = 3, /* tensors that are tried, the largest first */
 };
 
@@ -63,6 +65,10 @@ static tare_status try_way(found *best, const searching *s, size_t tensor,
     return TARE_OK;
 }
 
+static bool is_found(const found *best) {
+    return best->share <= 1.0 / OTHER_FEW;
+}
+
 /* With each matrix that has the tensor, and without one. */
 static tare_status try_source(found *best, const searching *s, size_t tensor, tare_str name,
                               const tare_ladder_source *source, unsigned worker, tare_error *err) {
@@ -70,7 +76,7 @@ static tare_status try_source(found *best, const searching *s, size_t tensor, ta
     const bool is_block = t->encoding->kind == TARE_KIND_BLOCK;
     tare_tensor named = *t;
     named.name = name;
-    for (unsigned q = 0; q < (is_block ? 2u : 1u) && best->share > 0; q++) {
+    for (unsigned q = 0; q < (is_block ? 2u : 1u) && !is_found(best); q++) {
         tare_pack_derivation how = {.is_set = true,
                                     .source = source->pieces ? 0 : source->tensor,
                                     .pieces = source->pieces,
@@ -108,7 +114,7 @@ static tare_status search(void *ctx, uint64_t tensor, unsigned worker, tare_erro
     const tare_str name = tare_ladder_tensor_name(l, own, (size_t)tensor);
     found best = {.share = INFINITY};
     unsigned n_tried = 0;
-    for (size_t k = 0; k < own && n_tried < SOURCES_MOST && best.share > 0; k++) {
+    for (size_t k = 0; k < own && n_tried < SOURCES_MOST && !is_found(&best); k++) {
         tare_ladder_source source;
         if (!tare_ladder_find(&source, l, k, name) || !may_be_made(t, &source)) continue;
         TARE_TRY(try_source(&best, s, (size_t)tensor, name, &source, worker, err));
