@@ -231,6 +231,7 @@ typedef enum tare_quality {
 typedef enum tare_compat {
     TARE_COMPAT_NONE = 0,
     TARE_COMPAT_MANTLE = 1, /* the public implementation of MCF; its types q8, q4, k6, k4, k3, k2 */
+    TARE_COMPAT_GGML_0_21 = 2, /* ggml up to 0.21, of before September 2026; its type iq1_m */
 } tare_compat;
 
 /* How to encode. */

@@ -197,6 +197,15 @@ void tare_encode_iq1_m(const tare_rows_mut *dst, const float *src, const tare_en
     encode_rows(dst, src, params, by, IQ1_M_BYTES, encode_block_iq1_m);
 }
 
+void tare_encode_iq1_m_older(const tare_rows_mut *dst, const float *src,
+                             const tare_encode_params *params, const tare_iq1_searches *by) {
+    tare_iq1_searches older = *by, odd = *by->for_odd;
+    older.split_m = by->split_m_older;
+    odd.split_m = by->for_odd->split_m_older;
+    older.for_odd = &odd;
+    encode_rows(dst, src, params, &older, IQ1_M_BYTES, encode_block_iq1_m);
+}
+
 TARE_DEFINE_IQ1_ENCODERS(&tare_iq1_searches_c)
 
 void tare_kernels_init_iq1_encode(tare_kernels *k) {

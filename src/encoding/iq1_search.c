@@ -54,6 +54,19 @@ static tare_iq1_split split_m(const float *x, const float *weights, const uint8_
     return best;
 }
 
+static tare_iq1_split split_m_older(const float *x, const float *weights, const uint8_t *order) {
+    enum { N = TARE_IQ1_M_CUTS - 1 };
+    tare_iq1_split best = TARE_IQ1_NO_SPLIT;
+    for (int first = 0; first <= N; first++)
+        for (int second = first; second <= N; second++)
+            for (unsigned k = 0; k < 4; k++) {
+                float qx, qq;
+                tare_iq1_sums_anew(&qx, &qq, x, weights, order, first, second, k);
+                tare_iq1_offer(&best, qx, qq, first, second, k >> 1 | (k & 1) << 1);
+            }
+    return best;
+}
+
 /* The point of a list nearest to the values at this scale. */
 static uint16_t nearest_point(const tare_lattice *l, const uint16_t *list, const float *x,
                               const float *weights, float scale, const float *values) {
@@ -82,4 +95,5 @@ static bool place(uint16_t *point, const uint8_t *levels, const float *x, const 
     return at >= 0;
 }
 
-const tare_iq1_searches tare_iq1_searches_c = {sort, split_s, split_m, place, &tare_iq1_searches_c};
+const tare_iq1_searches tare_iq1_searches_c = {sort,          split_s, split_m,
+                                               split_m_older, place,   &tare_iq1_searches_c};

@@ -85,6 +85,19 @@ static inline void tare_iq1_totals_split(float *qx, float *qq, const tare_iq1_to
     *qq = half_q[0] + half_q[1];
 }
 
+/* The same as ggml up to 0.21 summed them: anew for every split, over the sorted elements in order. */
+static inline void tare_iq1_sums_anew(float *qx, float *qq, const float *x, const float *weights,
+                                      const uint8_t *order, int first, int second, unsigned k) {
+    *qx = *qq = 0;
+    for (int j = 0; j + 1 < TARE_IQ1_M_CUTS; j++) {
+        const int i = order[j], level = (j >= first) + (j >= second);
+        const float w = weights[i];
+        const float v = (k >> (i < 8) & 1 ? tare_iq1_down : tare_iq1_up)[level];
+        *qx += w * v * x[i];
+        *qq += w * v * v;
+    }
+}
+
 typedef struct tare_iq1_searches {
     /* The elements by ascending value, equal ones as they stand; n is 16 or 32. */
     void (*sort)(uint8_t *order, const float *x, int n);
@@ -92,6 +105,8 @@ typedef struct tare_iq1_searches {
     tare_iq1_split (*split_s)(const float *x, const float *weights, const uint8_t *order);
     /* iq1_m: the same of 16 elements whose halves have shifts of their own. */
     tare_iq1_split (*split_m)(const float *x, const float *weights, const uint8_t *order);
+    /* The same as ggml up to 0.21 found it. */
+    tare_iq1_split (*split_m_older)(const float *x, const float *weights, const uint8_t *order);
     /* For eight levels the index of the point nearest to x at a scale; values: what levels stand
      * for. True: they are that point themselves. */
     bool (*place)(uint16_t *point, const uint8_t *levels, const float *x, const float *weights,
@@ -105,6 +120,9 @@ void tare_encode_iq1_s(const tare_rows_mut *dst, const float *src, const tare_en
                        const tare_iq1_searches *by);
 void tare_encode_iq1_m(const tare_rows_mut *dst, const float *src, const tare_encode_params *params,
                        const tare_iq1_searches *by);
+/* As ggml up to 0.21. */
+void tare_encode_iq1_m_older(const tare_rows_mut *dst, const float *src,
+                             const tare_encode_params *params, const tare_iq1_searches *by);
 
 /* encode_NAME and use_iq1_encoders for the table of kernels, on one table of searches. IQ1_S is for
  * importance only. */
@@ -117,8 +135,13 @@ void tare_encode_iq1_m(const tare_rows_mut *dst, const float *src, const tare_en
                              const tare_encode_params *params) {                                   \
         tare_encode_iq1_m(dst, src, params, by);                                                   \
     }                                                                                              \
+    static void encode_iq1_m_older(const tare_rows_mut *dst, const float *src,                     \
+                                   const tare_encode_params *params) {                             \
+        tare_encode_iq1_m_older(dst, src, params, by);                                             \
+    }                                                                                              \
     static void use_iq1_encoders(tare_kernels *k) {                                                \
         k->encode_weighted[TARE_ENCODING_IQ1_S] = encode_iq1_s;                                    \
+        k->encode_older[TARE_ENCODING_IQ1_M] = encode_iq1_m_older;                                 \
         k->encode[TARE_ENCODING_IQ1_M] = k->encode_weighted[TARE_ENCODING_IQ1_M] = encode_iq1_m;   \
     }
 

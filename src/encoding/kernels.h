@@ -26,6 +26,7 @@ typedef struct tare_kernels {
     tare_encode_fn encode_best[TARE_ENCODING_COUNT];
     tare_encode_fn encode_clipped[TARE_ENCODING_COUNT]; /* with params->has_clip */
     tare_encode_fn encode_mantle[TARE_ENCODING_COUNT];  /* with params->compat; clips, too */
+    tare_encode_fn encode_older[TARE_ENCODING_COUNT];   /* the same, of ggml up to 0.21 */
     void (*count_nonfinite)(tare_nonfinite_counts *sum, const float *src, uint64_t n,
                             uint64_t position);
     void (*add_deviation)(tare_deviation *sum, const float *reference, const float *values,

@@ -168,7 +168,9 @@ static tare_status choose_special(tare_encode_fn *out, tare_encoding_id id,
     const tare_kernels *k = tare_kernels_get();
     const char *what = NULL;
     if (params->compat != TARE_COMPAT_NONE) {
-        *out = params->compat == TARE_COMPAT_MANTLE ? k->encode_mantle[id] : NULL;
+        *out = params->compat == TARE_COMPAT_MANTLE      ? k->encode_mantle[id]
+               : params->compat == TARE_COMPAT_GGML_0_21 ? k->encode_older[id]
+                                                         : NULL;
         what = "type has no encoder of that program";
         if (params->quality != TARE_QUALITY_DEFAULT)
             return tare_fail(err, TARE_ERR_ARG, "quality and compatibility exclude each other");

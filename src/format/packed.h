@@ -91,7 +91,7 @@ typedef struct tare_pack_derivation {
     tare_str importance_file;       /* one of those that are packed: it has them, as F32, */
     uint64_t importance_at;         /* from this byte on, */
     const float *divisors;          /* and each row is divided by one of these; 0: all are 1 */
-    uint8_t quality;                /* tare_quality */
+    uint8_t quality, compat;        /* tare_quality, tare_compat */
 } tare_pack_derivation;
 
 /* Whether tensors of one type can be made of another's, in rows of so many columns. */

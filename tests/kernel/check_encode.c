@@ -194,6 +194,7 @@ DEFINE_WAY(encode)
 DEFINE_WAY(encode_weighted)
 DEFINE_WAY(encode_clipped)
 DEFINE_WAY(encode_mantle)
+DEFINE_WAY(encode_older)
 DEFINE_WAY(encode_best)
 
 static const way ways[] = {
@@ -202,6 +203,8 @@ static const way ways[] = {
     {"encode_clipped", false, true, of_encode_clipped},
     {"encode_mantle", false, false, of_encode_mantle},
     {"encode_mantle_clipped", false, true, of_encode_mantle},
+    {"encode_older", false, false, of_encode_older},
+    {"encode_older_weighted", true, false, of_encode_older},
     {"encode_best", false, false, of_encode_best},
     {"encode_best_weighted", true, false, of_encode_best},
 };

@@ -363,6 +363,19 @@ static void test_mantle(void **state) {
     assert_true(is_same);
 }
 
+/* What ggml up to 0.21 wrote, of before September 2026. */
+static void test_older(void **state) {
+    (void)state;
+    const tare_encoding *e = tare_encoding_get(TARE_ENCODING_IQ1_M);
+    for (unsigned is_scalar = 0; is_scalar < 2; is_scalar++) {
+        tare_kernels k;
+        tare_kernels_init(&k, is_scalar ? TARE_CPU_NONE : tare_cpu_mask_detect());
+        k.encode[e->id] = k.encode_weighted[e->id] = k.encode_older[e->id];
+        assert_true(digest_of_encoded(&k, e) == UINT64_C(0x2f2e490219a5587d));
+        assert_true(digest_of_weighted(&k, e) == UINT64_C(0xb231e2d00eccea94));
+    }
+}
+
 static void test_best(void **state) {
     (void)state;
     const tare_kernels *k = tare_kernels_get();
@@ -389,10 +402,9 @@ static void test_kernels_of_this_machine(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_scalar),
-        cmocka_unit_test(test_kernels_of_this_machine),
-        cmocka_unit_test(test_best),
-        cmocka_unit_test(test_mantle),
+        cmocka_unit_test(test_scalar), cmocka_unit_test(test_kernels_of_this_machine),
+        cmocka_unit_test(test_best),   cmocka_unit_test(test_mantle),
+        cmocka_unit_test(test_older),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

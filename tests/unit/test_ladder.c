@@ -93,6 +93,38 @@ static void make_model(const char *path) {
     made_free(&made);
 }
 
+static size_t n_as_older; /* matrices that an older encoder writes otherwise */
+
+/* The matrices of a file of IQ1_M as ggml up to 0.21 encoded them. */
+static void make_older(const char *path, const tare_model *m, const tare_importance *importance) {
+    const tare_encode_params older = {.size = sizeof older, .compat = TARE_COMPAT_GGML_0_21};
+    tare_model *own = help_open(help_path(path));
+    size_t n_bytes;
+    uint8_t *bytes = help_read(help_path(path), &n_bytes);
+    for (size_t i = 0; i < own->catalog.n_tensors; i++) {
+        const tare_tensor *t = &own->catalog.tensors[i];
+        const int64_t from = tare_model_find_tensor(m, t->name);
+        const int64_t entry = tare_importance_find(importance, t->name);
+        float *values = malloc((size_t)t->n_elements * sizeof *values);
+        uint8_t *made = malloc((size_t)t->size_bytes);
+        const tare_rows_mut rows = {{made}, t->n_rows, t->cols};
+        tare_encode_params params = older;
+        tare_error err = {0};
+        assert_true(t->encoding->id == TARE_ENCODING_IQ1_M && from >= 0 && entry >= 0);
+        params.importance = tare_importance_at(importance, (size_t)entry)->values;
+        check(tare_tensor_values_f32(values, m, (size_t)from, 0, t->n_elements, &err), &err);
+        check(tare_encode_rows(&rows, t->encoding, values, &params, &err), &err);
+        n_as_older += memcmp(bytes + t->planes[0].offset, made, (size_t)t->size_bytes) != 0;
+        memcpy(bytes + t->planes[0].offset, made, (size_t)t->size_bytes);
+        free(values);
+        free(made);
+    }
+    assert_true(n_as_older > 0);
+    tare_model_free(own);
+    write_bytes(help_path(path), bytes, n_bytes);
+    free(bytes);
+}
+
 /* BF16, what is made of it in all ways, a file that is of another build, and one that is none. */
 static void make_folder(void) {
     tare_error err;
@@ -109,6 +141,8 @@ static void make_folder(void) {
     quantize("f/m-q4_k-i.gguf", m, "q4_k", importance, TARE_QUALITY_DEFAULT);
     quantize("f/m-iq2.gguf", m, "iq2_xs", importance, TARE_QUALITY_DEFAULT);
     quantize("f/m-best.gguf", m, "q5_0", NULL, TARE_QUALITY_BEST);
+    quantize("f/m-iq1.gguf", m, "iq1_m", importance, TARE_QUALITY_DEFAULT);
+    make_older("f/m-iq1.gguf", m, importance);
     tare_importance_free(importance);
     tare_model_free(m);
     uint8_t *bytes = help_read(help_path("f/m-q4_k.gguf"), &n);
@@ -136,9 +170,9 @@ static uint64_t size_of(const char *path) {
 
 static void files_come_back(void **state) {
     (void)state;
-    static const char *const names[] = {"m-bf16.gguf",    "m-q8_0.gguf", "m-q4_k.gguf",
-                                        "m-q4_k-i.gguf",  "m-iq2.gguf",  "m-best.gguf",
-                                        "m-foreign.gguf", "imatrix.dat", "readme.md"};
+    static const char *const names[] = {
+        "m-bf16.gguf", "m-q8_0.gguf", "m-q4_k.gguf",    "m-q4_k-i.gguf", "m-iq2.gguf",
+        "m-best.gguf", "m-iq1.gguf",  "m-foreign.gguf", "imatrix.dat",   "readme.md"};
     tare_pack_summary sum;
     tare_error err;
     char a[64], b[64], packed[SCRATCH_PATH_SIZE];
@@ -233,6 +267,18 @@ static uint8_t *find_derivation(uint8_t *bytes, size_t size, unsigned n) {
         if (memcmp(bytes + at, "DERV", 4) == 0 && n-- == 0) return bytes + at;
     fail_msg("no derivation");
     return NULL;
+}
+
+/* What an older encoder wrote is made by it, and by no other version. */
+static void older_encoders_are_known(void **state) {
+    (void)state;
+    size_t size;
+    size_t n_older = 0;
+    uint8_t *bytes = read_plain("f.wcodec", &size);
+    for (size_t at = (size_t)tare_load_le64(bytes + 51); at + 24 < size; at++)
+        n_older += memcmp(bytes + at, "DERV", 4) == 0 && tare_load_le16(bytes + at + 20) == 2;
+    assert_int_equal(n_older, n_as_older);
+    free(bytes);
 }
 
 static tare_status open_changed(uint8_t *bytes, size_t size, tare_error *err) {
@@ -472,6 +518,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_come_back),
         cmocka_unit_test(parts_are_those_of_the_whole),
+        cmocka_unit_test(older_encoders_are_known),
         cmocka_unit_test(hostile_derivations_are_refused),
         cmocka_unit_test(hostile_divisors_are_refused),
         cmocka_unit_test(other_derivations_are_found),

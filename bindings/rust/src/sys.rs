@@ -491,6 +491,7 @@ pub const TARE_QUALITY_BEST: tare_quality = 1;
 pub type tare_compat = c_uint;
 pub const TARE_COMPAT_NONE: tare_compat = 0;
 pub const TARE_COMPAT_MANTLE: tare_compat = 1;
+pub const TARE_COMPAT_GGML_0_21: tare_compat = 2;
 
 #[repr(C)]
 #[derive(Clone, Copy)]

@@ -200,7 +200,9 @@ INLINE void half_sums(vec *qx, vec *qq, const tare_iq1_totals *t, int half, int 
               mul(load(t->w[half] + second), all(steps[1])));
 }
 
-static tare_iq1_split split_16(const float *x, const float *weights, const uint8_t *order) {
+/* The best split by exact sums, of those that come near to it. `is_older`: these are taken anew. */
+INLINE tare_iq1_split split_halves(const float *x, const float *weights, const uint8_t *order,
+                                   bool is_older) {
     static const unsigned shifts[4] = {0, 2, 1, 3};
     tare_iq1_split best;
     near_split near[MOST_NEAR + 4];
@@ -226,10 +228,23 @@ static tare_iq1_split split_16(const float *x, const float *weights, const uint8
     for (int k = 0; k < 4; k++) near[k] = (near_split){0, 0, k, 0, 0};
     int n = splits_near(near + 4, &found);
     for (int i = 0; i < n + 4; i++)
-        tare_iq1_totals_split(&near[i].qx, &near[i].qq, &t, near[i].first, near[i].second,
-                              (unsigned)near[i].kind);
+        if (is_older)
+            tare_iq1_sums_anew(&near[i].qx, &near[i].qq, x, weights, order, near[i].first,
+                               near[i].second, (unsigned)near[i].kind);
+        else
+            tare_iq1_totals_split(&near[i].qx, &near[i].qq, &t, near[i].first, near[i].second,
+                                  (unsigned)near[i].kind);
     if (n >= 0 && splits_take(&best, near, n + 4, sum_of_weights(weights, 16), shifts)) return best;
-    return tare_iq1_searches_c.split_m(x, weights, order);
+    return (is_older ? tare_iq1_searches_c.split_m_older : tare_iq1_searches_c.split_m)(x, weights,
+                                                                                        order);
+}
+
+static tare_iq1_split split_16(const float *x, const float *weights, const uint8_t *order) {
+    return split_halves(x, weights, order, false);
+}
+
+static tare_iq1_split split_16_older(const float *x, const float *weights, const uint8_t *order) {
+    return split_halves(x, weights, order, true);
 }
 
 /* ---- points ---------------------------------------------------------------------------------- */

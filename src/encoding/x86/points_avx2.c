@@ -11,8 +11,8 @@
 static const tare_iq_searches searches = {&tare_searches_avx2, split_points, search_points,
                                           &tare_iq_searches_c};
 
-static const tare_iq1_searches iq1_searches = {sort_elements, split_32, split_16, place_eight,
-                                               &tare_iq1_searches_c};
+static const tare_iq1_searches iq1_searches = {sort_elements,  split_32,    split_16,
+                                               split_16_older, place_eight, &tare_iq1_searches_c};
 
 TARE_DEFINE_IQ_ENCODERS(&searches)
 TARE_DEFINE_IQ1_ENCODERS(&iq1_searches)

@@ -76,7 +76,7 @@ static tare_status read_importance(float *out, const tare_wcodec_derived *d, uin
 static tare_status make(room *r, const tare_wcodec_derived *d, uint64_t first, uint64_t n,
                         tare_error *err) {
     const uint64_t n_rows = d->importance ? n / d->cols : 1;
-    tare_encode_params params = {.size = sizeof params, .quality = d->quality};
+    tare_encode_params params = {.size = sizeof params, .quality = d->quality, .compat = d->compat};
     const tare_rows stored = {.planes = {r->stored}, .n_rows = n_rows, .cols = n / n_rows};
     tare_rows_mut encoded = {.planes = {r->encoded}, .n_rows = n_rows, .cols = n / n_rows};
     TARE_TRY(tare_reader_read(d->source, d->start + bytes_of(d->from, first), r->stored,

@@ -21,6 +21,7 @@ typedef struct tare_wcodec_derived {
     uint64_t importance_start;
     const float *divisors; /* of each row; 0: all are 1. NULL: rows are as they are */
     tare_quality quality;
+    tare_compat compat;
     tare_reader reader; /* of the bytes that are computed */
 } tare_wcodec_derived;
 
@@ -31,7 +32,8 @@ typedef struct tare_wcodec_composed {
     tare_reader reader;
 } tare_wcodec_composed;
 
-enum { TARE_WCODEC_ENCODERS = 1 }; /* the version of all encoders */
+/* Versions of encoders: of all; of those that ggml had otherwise up to 0.21. */
+enum { TARE_WCODEC_ENCODERS = 1, TARE_WCODEC_OLDER_ENCODERS = 2 };
 
 /* Sets up d->reader, of all bytes of the tensor; everything else is set. *d must outlive it. */
 void tare_wcodec_derived_open(tare_wcodec_derived *d, const char *name);

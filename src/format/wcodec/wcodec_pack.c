@@ -122,7 +122,9 @@ static tare_status derive(tare_wcodec_base_tensor *out, packing *p, size_t i, ta
     tare_wcodec_derived *d = TARE_NEW(&p->draft.arena, tare_wcodec_derived);
     tare_wcodec_derivation record = {.is_set = true,
                                      .quality = how->quality,
-                                     .version = TARE_WCODEC_ENCODERS,
+                                     .version = how->compat == TARE_COMPAT_GGML_0_21
+                                                    ? TARE_WCODEC_OLDER_ENCODERS
+                                                    : TARE_WCODEC_ENCODERS,
                                      .depth = (uint8_t)depth_beyond(p, how)};
     if (!d) return tare_fail(err, TARE_ERR_NOMEM, "derived tensor");
     const tare_reader *importance = NULL;
@@ -140,7 +142,8 @@ static tare_status derive(tare_wcodec_base_tensor *out, packing *p, size_t i, ta
                                .importance = importance,
                                .importance_start = how->importance_at,
                                .divisors = how->divisors,
-                               .quality = (tare_quality)how->quality};
+                               .quality = (tare_quality)how->quality,
+                               .compat = (tare_compat)how->compat};
     if (how->pieces) {
         TARE_TRY(compose(&d->source, &record.pieces, p, how->pieces, t->n_elements, err));
     } else {

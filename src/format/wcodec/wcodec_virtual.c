@@ -10,6 +10,7 @@
 #include "base/arith.h"
 #include "base/fork.h"
 #include "base/str.h"
+#include "encoding/kernels.h"
 #include "format/wcodec/wcodec_derived.h"
 #include "format/wcodec/wcodec_device.h"
 #include "model/catalog.h"
@@ -196,7 +197,11 @@ static tare_status make_one_derived(derived_layer **out, tare_packed *s, uint32_
                                 .quality = (tare_quality)how->quality,
                                 .importance_start = how->importance_offset,
                                 .divisors = how->divisors};
-    bool fits = made.from && e && how->version == TARE_WCODEC_ENCODERS;
+    const bool is_older = how->version == TARE_WCODEC_OLDER_ENCODERS;
+    if (is_older) made.compat = TARE_COMPAT_GGML_0_21;
+    bool fits = made.from && e &&
+                (is_older ? tare_kernels_get()->encode_older[e->id] && !how->quality
+                          : how->version == TARE_WCODEC_ENCODERS);
     for (unsigned d = 0; fits && d < l->n_dims; d++)
         fits = tare_mul_u64(made.n_elements, l->dims[d], &made.n_elements);
     if (!fits || !tare_packed_can_derive(made.from, e, made.cols)) return TARE_OK;

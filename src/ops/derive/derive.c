@@ -7,6 +7,23 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "encoding/kernels.h"
+
+bool tare_derive_next_encoder(tare_derivation *how, const tare_encoding *to, unsigned *k) {
+    static const struct {
+        tare_quality quality;
+        tare_compat compat;
+    } encoders[] = {{TARE_QUALITY_DEFAULT, TARE_COMPAT_NONE},
+                    {TARE_QUALITY_DEFAULT, TARE_COMPAT_GGML_0_21},
+                    {TARE_QUALITY_BEST, TARE_COMPAT_NONE}};
+    const bool is_block = to->kind == TARE_KIND_BLOCK;
+    const unsigned n = is_block ? sizeof encoders / sizeof *encoders : 1;
+    if (*k == 1 && !tare_kernels_get()->encode_older[to->id]) ++*k;
+    if (*k >= n) return false;
+    how->quality = encoders[*k].quality;
+    how->compat = encoders[(*k)++].compat;
+    return true;
+}
 
 tare_status tare_derive_cut(tare_chunks *out, const tare_derivation *how, const tare_encoding *to,
                             tare_error *err) {
@@ -46,7 +63,8 @@ static tare_status measure(tare_derive_counts *counts, const tare_chunks *chunks
 tare_status tare_derive_compare(tare_derive_counts *counts, const tare_derivation *how,
                                 const tare_chunks *chunks, uint64_t i, const tare_model *m,
                                 size_t tensor, tare_scratch *scratch, tare_error *err) {
-    tare_encode_params params = {.size = sizeof params, .quality = how->quality};
+    tare_encode_params params = {
+        .size = sizeof params, .quality = how->quality, .compat = how->compat};
     tare_chunk chunk;
     tare_rows_mut made;
     uint64_t offset, size, n_other = 0;

@@ -13,7 +13,12 @@ typedef struct tare_derivation {
     const float *importance; /* a row for each slice; NULL: none */
     uint64_t slice_rows;     /* with importance: rows of a slice */
     tare_quality quality;
+    tare_compat compat;
 } tare_derivation;
+
+/* Sets quality and compat to those of encoder *k that may have made tensors of a type, the likeliest first, and
+ * counts *k on; false: there are no more. */
+bool tare_derive_next_encoder(tare_derivation *how, const tare_encoding *to, unsigned *k);
 
 /* What was found of a range of chunks. */
 typedef struct tare_derive_counts {

@@ -21,6 +21,7 @@
 enum {
     SAMPLES = 6,      /* chunks with which an encoder is chosen */
     PATCHED_MOST = 8, /* one block in so many may differ */
+    WAYS_MOST = 6,    /* of three encoders, without and with importance */
     CLOSE_MOST = 4,   /* times the squared error of an encoder that a close tensor may have */
 };
 
@@ -54,6 +55,8 @@ static tare_finding finding_of(checking *c, tare_level level, const char *code) 
 
 static const char *words_of(const tare_derivation *how) {
     const bool is_best = how->quality == TARE_QUALITY_BEST;
+    if (how->compat == TARE_COMPAT_GGML_0_21)
+        return how->importance ? ", with the matrix, by ggml up to 0.21" : ", by ggml up to 0.21";
     return how->importance ? is_best ? ", with the matrix and quality best" : ", with the matrix"
            : is_best       ? ", with quality best"
                            : "";
@@ -126,7 +129,7 @@ static tare_status run(checking *c, tare_task_fn task, uint64_t n, tare_error *e
     return tare_run_parallel(&run, err);
 }
 
-/* How the tensor may have been made: without and with the matrix, in both qualities. */
+/* How the tensor may have been made: by each encoder, without and with the matrix. */
 static unsigned list_ways(tare_derivation *ways, const checking *c, size_t source) {
     const tare_tensor *t = &c->model->catalog.tensors[c->tensor];
     const tare_derivation plain = {.from = c->source, .source = source};
@@ -135,9 +138,8 @@ static unsigned list_ways(tare_derivation *ways, const checking *c, size_t sourc
     const bool is_block = t->encoding->kind == TARE_KIND_BLOCK;
     const bool fits = is_block && c->importance &&
                       tare_importance_of_tensor(&values, c->importance, t) == TARE_IMPORTANCE_FITS;
-    for (unsigned best = 0; best < (is_block ? 2 : 1); best++) {
-        tare_derivation way = plain;
-        way.quality = best ? TARE_QUALITY_BEST : TARE_QUALITY_DEFAULT;
+    tare_derivation way = plain;
+    for (unsigned k = 0; tare_derive_next_encoder(&way, t->encoding, &k);) {
         if (fits) {
             way.importance = values;
             way.slice_rows = t->n_rows / tare_importance_slices(t);
@@ -177,7 +179,7 @@ static bool is_same_shape(const tare_tensor *a, const tare_tensor *b) {
 static tare_status check_tensor(checking *c, size_t tensor, tare_error *err) {
     const tare_tensor *t = &c->model->catalog.tensors[tensor];
     const int64_t at = tare_model_find_tensor(c->source, t->name);
-    tare_derivation ways[4];
+    tare_derivation ways[WAYS_MOST];
     c->tensor = tensor;
     if (at < 0 || !is_same_shape(t, &c->source->catalog.tensors[at])) {
         tell_unknown(c,

@@ -51,7 +51,8 @@ static tare_status try_way(found *best, const searching *s, size_t tensor,
                                  .source = source->tensor,
                                  .importance = how->importance,
                                  .slice_rows = how->slice_rows,
-                                 .quality = (tare_quality)how->quality};
+                                 .quality = (tare_quality)how->quality,
+                                 .compat = (tare_compat)how->compat};
     tare_derive_counts counts = {0};
     tare_chunks chunks;
     TARE_TRY(tare_derive_cut(&chunks, &way, m->catalog.tensors[tensor].encoding, err));
@@ -76,11 +77,14 @@ static tare_status try_source(found *best, const searching *s, size_t tensor, ta
     const bool is_block = t->encoding->kind == TARE_KIND_BLOCK;
     tare_tensor named = *t;
     named.name = name;
-    for (unsigned q = 0; q < (is_block ? 2u : 1u) && !is_found(best); q++) {
+    tare_derivation by;
+    for (unsigned k = 0; best->share > 0 && tare_derive_next_encoder(&by, t->encoding, &k);) {
+        if (by.quality == TARE_QUALITY_BEST && is_found(best)) break;
         tare_pack_derivation how = {.is_set = true,
                                     .source = source->pieces ? 0 : source->tensor,
                                     .pieces = source->pieces,
-                                    .quality = (uint8_t)q};
+                                    .quality = (uint8_t)by.quality,
+                                    .compat = (uint8_t)by.compat};
         if (!tare_encoding_needs_importance(t->encoding))
             TARE_TRY(try_way(best, s, tensor, source, &how, worker, err));
         for (size_t i = 0; is_block && i < s->l->n_matrices && best->share > 0; i++) {
