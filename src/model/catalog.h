@@ -114,6 +114,7 @@ typedef struct tare_tensor_note {
     const char *refusal;   /* why the weight cannot be read; NULL: it can, or there is none */
     tare_status refused_as;
     int64_t refused_about; /* the stored tensor that this is about; -1: its codes */
+    const char *unused;    /* that it looks like a part of a packed weight and is none; NULL */
 } tare_tensor_note;
 
 struct tare_packed_weights;

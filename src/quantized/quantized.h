@@ -12,8 +12,9 @@
  * Settings that are no JSON, parts that do not fit, and schemes that are known by name only do not
  * prevent that a model is opened: reading such numbers fails, and names them. */
 tare_status tare_quantized_open(tare_model *m, bool stored, tare_error *err);
-/* Tells the first of the weights that cannot be decoded, and how many there are; NULL: nobody. */
-void tare_quantized_report_refused(const tare_model *m, tare_report *report);
+/* Tells the first of the weights that cannot be decoded, and of what looks like a part of one and is none, and
+ * how many there are; NULL: nobody. */
+void tare_quantized_report(const tare_model *m, tare_report *report);
 /* The same weights as llama.cpp has them: microscaling codes stay blocks, and so do whole numbers,
  * if they are asked for and blocks hold the same ones; experts lie apart. *out NULL: there is no
  * difference. Its tensors are those of `in`, which must outlive it. */

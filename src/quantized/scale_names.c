@@ -162,6 +162,29 @@ int64_t tare_codes_changed_by(const tare_weight_search *s, tare_str name) {
     return says ? tare_codes_of(s, module) : -1;
 }
 
+/* ---- what nothing uses ------------------------------------------------------------------------- */
+
+int64_t tare_codes_around(const tare_weight_search *s, tare_str name) {
+    const tare_str part = last_part(name), module = parent_of(name);
+    if (module.len == 0 || tare_str_ends(part, TARE_STR("bias"))) return -1;
+    const int64_t codes = tare_codes_of(s, module), self = tare_weight_find(s, module, "");
+    return codes < 0 && tare_is_codes(s, self) ? self : codes;
+}
+
+bool tare_is_part_name(tare_str name) {
+    static const char *const words[] = {"weight", "qzeros", "g_idx",     "absmax", "qscale",
+                                        "scales", "SCB",    "quant_map", "nbits"};
+    for (const tare_scheme *row = tare_schemes; row->name; row++)
+        for (size_t p = 1; p < TARE_SCHEME_PARTS && row->parts[p].suffix; p++) {
+            const char *end = row->parts[p].suffix;
+            bool tells = false;
+            for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+                tells |= strstr(end, words[i]) != NULL && strcmp(end, ".weight") != 0;
+            if (tells && tare_str_ends(name, tare_str_of(end))) return true;
+        }
+    return false;
+}
+
 /* ---- any name ---------------------------------------------------------------------------------- */
 
 /* Words that say what a tensor is, not which weight it is of. */

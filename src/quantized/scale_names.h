@@ -21,6 +21,11 @@ int64_t tare_codes_before_word(const tare_weight_search *s, tare_str name, tare_
 /* The codes of the module that a tensor is of, where its name says that it is added to a weight or
  * changes the order of it; -1: there are none. */
 int64_t tare_codes_changed_by(const tare_weight_search *s, tare_str name);
+/* The codes of the module, or with the name, that a tensor is directly below, unless it is a bias; -1:
+ * there are none. */
+int64_t tare_codes_around(const tare_weight_search *s, tare_str name);
+/* Whether a name ends as that of a scale or of another part beside codes, and of nothing else. */
+bool tare_is_part_name(tare_str name);
 /* The codes that a tensor is named like a scale of, wherever the word stands, or of which a tensor of
  * floats has the name and a word more; -1: there are none. */
 tare_status tare_scaled_codes(int64_t *out, tare_weight_search *s, tare_str name, tare_error *err);

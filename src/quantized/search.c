@@ -214,6 +214,25 @@ static tare_status note_change(tare_weight_search *s, size_t i, tare_error *err)
         (int64_t)i, err);
 }
 
+/* What else looks like a part of a weight, and stays a tensor of its own. */
+static tare_status note_unused(tare_weight_search *s, size_t i, tare_error *err) {
+    if (s->weight_of[i] >= 0 || s->is_dropped[i] || (s->m->notes && s->m->notes[i].scheme))
+        return TARE_OK;
+    const tare_str name = tensor(s, (int64_t)i)->name;
+    const int64_t codes = tare_codes_around(s, name);
+    const char *why = NULL;
+    if (codes >= 0 && codes != (int64_t)i && s->weight_of[codes] >= 0)
+        why = "beside the codes of a packed weight, which is read without it: it stays a tensor";
+    else if (codes < 0 && (s->settings.config || s->n_weights) && tare_is_part_name(name))
+        why =
+            "named like a part of a packed weight, of which there are no codes: it stays a tensor";
+    if (!why) return TARE_OK;
+    tare_tensor_note *n = note_of(s, (int64_t)i);
+    if (!n) return tare_fail(err, TARE_ERR_NOMEM, "tensor notes");
+    n->unused = why;
+    return TARE_OK;
+}
+
 /* Whether codes have a name that only those of a scheme have, or, where settings say that the model is
  * packed, that of a weight; small floats whatever name, where each has a scale by quant_method. */
 static bool is_of_packed(const tare_weight_search *s, const tare_tensor *t) {
@@ -231,16 +250,33 @@ static bool is_of_packed(const tare_weight_search *s, const tare_tensor *t) {
     for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
         if (t->encoding->kind == TARE_KIND_FLOAT && tare_str_is(s->settings.method, methods[i]))
             return true;
-    return s->settings.config && tare_str_ends(t->name, TARE_STR(".weight"));
+    return s->settings.config && (tare_str_ends(t->name, TARE_STR(".weight")) ||
+                                  tare_str_ends(t->name, TARE_STR("_blocks")));
+}
+
+/* Whether ComfyUI says that codes are of a format which always has scales: those of two are 1 where there
+ * are none. */
+static tare_status is_scaled_in_comfy(bool *out, const tare_weight_search *s, tare_str name,
+                                      tare_error *err) {
+    const tare_str end = TARE_STR(".weight");
+    tare_comfy_note note = {.format = TARE_STR("")};
+    if (tare_str_ends(name, end))
+        TARE_TRY(tare_weight_comfy(&note, s, (tare_str){name.ptr, name.len - end.len}, err));
+    *out = note.format.len && !tare_str_is(note.format, "float8_e4m3fn") &&
+           !tare_str_is(note.format, "float8_e5m2");
+    return TARE_OK;
 }
 
 /* Codes that no scheme took, and no tensor is their scale. */
 static tare_status note_unscaled(tare_weight_search *s, size_t i, tare_error *err) {
     const tare_tensor *t = tensor(s, (int64_t)i);
     if (s->weight_of[i] >= 0 || s->is_dropped[i] || t->n_dims < 2 ||
-        !tare_is_codes(s, (int64_t)i) || !is_of_packed(s, t) ||
+        !tare_is_codes(s, (int64_t)i) ||
         (s->m->notes && (s->m->notes[i].scheme || s->m->notes[i].refusal)))
         return TARE_OK;
+    bool is_scaled = is_of_packed(s, t);
+    if (!is_scaled) TARE_TRY(is_scaled_in_comfy(&is_scaled, s, t->name, err));
+    if (!is_scaled) return TARE_OK;
     return note_refusal(s, (int64_t)i, TARE_ERR_UNSUPPORTED,
                         "codes of a packed weight, of which no scale was found", -1, err);
 }
@@ -349,6 +385,7 @@ static tare_status find_all(tare_weight_search *s, tare_error *err) {
     for (size_t i = 0; i < n; i++) TARE_TRY(note_beside(s, i, err));
     for (size_t i = 0; i < n; i++) TARE_TRY(note_unscaled(s, i, err));
     for (size_t i = 0; i < n; i++) TARE_TRY(note_change(s, i, err));
+    for (size_t i = 0; i < n; i++) TARE_TRY(note_unused(s, i, err));
     s->new_number = TARE_NEW_ARRAY(s->arena, int64_t, s->n_weights);
     if (!s->new_number) return tare_fail(err, TARE_ERR_NOMEM, "packed weights");
     if (s->m->notes) drop_refused(s);

@@ -97,6 +97,30 @@ def beside_others(p):
         p.expect(f"{scheme}: scales of others", code == 0 and set(floats(p.path("out.safetensors"))) == {"m.weight", "n.my.scale", "mm.scale", "scale"}, text)
 
 
+def unused(p):
+    """What else looks like a part of a weight stays a tensor, which is said; codes without their scale are no numbers in ComfyUI's
+    formats that always have one."""
+    path, codes = p.path("in.safetensors"), {"m.weight": (CODES, "F8_E4M3"), "m.weight_scale": (F32(.5), "F32")}
+    beside, lost = "beside the codes of a packed weight", "of which there are no codes"
+    cases = {"m.smoothing_factor": beside, "m.zero": beside, "m.g_idx2": beside, "n.weight_scale": lost, "n.weight_zero_point": lost,
+             "n.qzeros": lost, "m.bias": None, "n.bias": None, "n.scale": None, "smoothing_factor": None}
+    for name, said in cases.items():
+        save(path, {**codes, name: (np.ones(48), "F32")})
+        code, text = p.run("convert", path, p.path("out.safetensors"), "--type", "f32", "--force")
+        p.expect(f"{name} beside codes", code == 0 and set(floats(p.path("out.safetensors"))) == {"m.weight", name}, text)
+        p.expect(f"{name}: what is said", (f'"{name}": ' in text and said in text) if said else "packed.unused" not in text, text)
+    save(path, {"n.weight_scale": (F32(.5), "F32"), "n.weight": (np.ones((2, 2)), "F32")})
+    code, text = p.run("verify", path)
+    p.expect("a plain model", code == 0 and "packed" not in text, text)
+    for kind, words in (("I8", "int8_tensorwise"), ("F8_E4M3", "mxfp8"), ("F8_E4M3", "float8_e4m3fn")):
+        note = np.frombuffer(b'{"format": "%s"}' % words.encode(), "u1")
+        save(path, {"m.weight": (CODES % 100, kind), "m.comfy_quant": (note, "U8")})
+        if words == "float8_e4m3fn":
+            p.expect(words, p.run("convert", path, p.path("out.safetensors"), "--type", "f32", "--force")[0] == 0, "")
+        else:
+            p.refused(words, [r"m\.weight", "no scale was found"], "convert", path, p.path("out.safetensors"), "--type", "f32", "--force")
+
+
 def differences(p):
     """Numbers are compared with the scale, never codes with numbers."""
     save(p.path("a.safetensors"), {"m.weight": (CODES, "F8_E4M3"), "m.scale_weight": (F32(.5), "F32")})
@@ -185,7 +209,7 @@ def without_settings(p):
 
 def main():
     p = Program()
-    for part in (known, unknown, no_numbers, beside_others, differences, models, bitnet, zero_points, without_settings):
+    for part in (known, unknown, no_numbers, beside_others, unused, differences, models, bitnet, zero_points, without_settings):
         part(p)
     return p.end("companions")
 

@@ -35,7 +35,7 @@ tare_status tare_model_open(tare_model **out, const tare_source *source,
     tare_packed *store = tare_packed_of(*out);
     tare_status status = store ? find_bases(store, &o, err) : TARE_OK;
     if (status == TARE_OK) status = tare_quantized_open(*out, o.stored, err);
-    if (status == TARE_OK && !o.stored) tare_quantized_report_refused(*out, context.report);
+    if (status == TARE_OK && !o.stored) tare_quantized_report(*out, context.report);
     if (status != TARE_OK) {
         tare_model_free(*out);
         *out = NULL;
