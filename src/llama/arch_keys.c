@@ -172,12 +172,14 @@ const char *const tare_llama_common_defaults[] = {
     "rope_local_theta | rope_theta_local | swa_rope_theta | rope_local_base_freq",
     "rope.partial = " ROPE("partial_rotary_factor") " | partial_rotary_factor | rope_pct | "
                                                     "rope_percent",
-    "rope.original_context = " ROPE(
-        "original_max_position_embeddings") " | "
-                                            "original_max_position_embeddings",
+    /* beside the settings it counts for more, as in transformers, unless layers have settings of their own */
+    "rope.original_context = if(has(rope_parameters.full_attention) == false, "
+    "if(has(rope_scaling.full_attention) == false, original_max_position_embeddings)) | " ROPE(
+        "original_max_position_embeddings") " | original_max_position_embeddings",
     "rope.is_listed = if(rope.has_lists | 0, if(like_reference | 0, false, "
     "rope.type == 'longrope'), false)",
-    "context_scale = (n_positions | max_position_embeddings) / rope.original_context",
+    "context_scale = if(like_reference | 0, nothing, if(rope.type == 'longrope', rope.factor)) | "
+    "(n_positions | max_position_embeddings) / rope.original_context",
     "rope.factor = " ROPE("factor"),
     "rope.extrapolation_factor = " ROPE("extrapolation_factor"),
     "rope.attention_factor = " ROPE("attention_factor") " | " ROPE("attn_factor"),

@@ -325,6 +325,8 @@ MODELS.update({
     "qwen3_5-narrow": of_kind("qwen3_5", head_dim=24),
     "minicpm3-longrope": of_kind("minicpm3", **lists(4)),
     **{f"{name}-longrope": of_kind(name, **lists(8)) for name in ("llama", "mistral", "granite", "granite-moe", "phi3")},
+    **{f"{name}-longrope-beside": of_kind(name, **dict(lists(8), original_max_position_embeddings=512)) for name in ("llama", "phi3")},
+    "llama-yarn-beside": of_kind("llama", original_max_position_embeddings=128, **rope(rope_type="yarn", factor=8.0, original_max_position_embeddings=32)),
     **{f"{name}-longrope-factor": of_kind(name, **lists(n, attention_factor=1.3)) for name, n in (("llama", 8), ("minicpm3", 4), ("phi3", 8))},
     "minicpm3-factor": of_kind("minicpm3", **rope(**YARN, attention_factor=1.3)),
     "gemma4-half": of_kind("gemma4", **both_ropes(rope_type="proportional", partial_rotary_factor=0.5)),
