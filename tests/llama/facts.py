@@ -385,6 +385,10 @@ def side_files(f):
                                       ("tokenizer_config.json", "chat_template", [True], "chat_template is left out"),
                                       ("tokenizer_config.json", "chat_template", None, None),
                                       ("generation_config.json", "eos_token_id", "20", "eos_token_id is left out"),
+                                      ("generation_config.json", "eos_token_id", [float("inf")], "eos_token_id is left out"),
+                                      ("generation_config.json", "eos_token_id", 20.5, "eos_token_id is left out"),
+                                      ("generation_config.json", "eos_token_id", [[20]], "eos_token_id is left out"),
+                                      ("generation_config.json", "eos_token_id", -1, None),
                                       ("generation_config.json", "eos_token_id", [20], None)):
         f.make("qwen3", files={"tokenizer.json": tokenizer(320), file: {member: value}})
         text = f.run("convert", f.model, f.out, "--pre", "default", "--no-sync", "--force").stderr

@@ -25,10 +25,10 @@ static bool is_end(const tare_llama_tokenizer *t, uint64_t id) {
 static void offer_end(tare_llama_tokenizer *t, const tare_llama_file *file,
                       const tare_json_value *v) {
     uint64_t id;
-    if (v->type == TARE_JSON_STRING || v->type == TARE_JSON_TRUE || v->type == TARE_JSON_OBJECT)
-        tare_llama_note(t, TARE_LEVEL_WARNING, "tokenizer.special-id", file->name,
-                        "eos_token_id is left out: expected the number of a token");
-    if (!tare_json_u64(v, &id)) return;
+    if (!tare_json_u64(v, &id)) {
+        tare_llama_note_no_id(t, file, "eos", v);
+        return;
+    }
     if (id >= t->vocab.n_tokens) {
         tare_llama_note(t, TARE_LEVEL_WARNING, "tokenizer.special-id", file->name,
                         "eos_token_id %llu is left out: the vocabulary has %zu tokens",

@@ -24,3 +24,11 @@ void tare_llama_set_add(tare_llama_tokenizer *t, tare_llama_add add, bool is_add
     if (t->adds[add] == TARE_LLAMA_FLAG_UNSET) t->add_order[t->n_adds++] = add;
     t->adds[add] = is_added ? TARE_LLAMA_FLAG_YES : TARE_LLAMA_FLAG_NO;
 }
+
+void tare_llama_note_no_id(const tare_llama_tokenizer *t, const tare_llama_file *file,
+                           const char *role, const tare_json_value *v) {
+    const bool is_negative = v->type == TARE_JSON_NUMBER && v->raw.len && v->raw.ptr[0] == '-';
+    if (v->type == TARE_JSON_END || v->type == TARE_JSON_NULL || is_negative) return;
+    tare_llama_note(t, TARE_LEVEL_WARNING, "tokenizer.special-id", file->name,
+                    "%s_token_id is left out: expected the number of a token", role);
+}

@@ -102,15 +102,6 @@ static tare_status read_add_flags(tare_llama_tokenizer *t, tare_error *err) {
 
 /* ---- config.json ----------------------------------------------------------------------------- */
 
-/* A number that is none of a token is left out: below 0 it stands for "no token". */
-static void note_no_id(const tare_llama_tokenizer *t, tare_llama_special special,
-                       const tare_json_value *v) {
-    const bool is_negative = v->type == TARE_JSON_NUMBER && v->raw.len && v->raw.ptr[0] == '-';
-    if (v->type == TARE_JSON_END || v->type == TARE_JSON_NULL || is_negative) return;
-    tare_llama_note(t, TARE_LEVEL_WARNING, "tokenizer.special-id", t->model_config.name,
-                    "%s_token_id is left out: expected the number of a token", names[special]);
-}
-
 /* X_token_id of config.json, else of its text_config; of a list of ends the first. */
 static bool config_id(const tare_llama_tokenizer *t, tare_llama_special special, uint64_t *id) {
     tare_json_value v = config_member(&t->model_config, "%s_token_id", special);
@@ -125,7 +116,8 @@ static bool config_id(const tare_llama_tokenizer *t, tare_llama_special special,
         tare_json_span_next(&j, &v);
     }
     if (tare_json_u64(&v, id)) return true;
-    if (!tare_llama_has_id(t, special)) note_no_id(t, special, &v);
+    if (!tare_llama_has_id(t, special))
+        tare_llama_note_no_id(t, &t->model_config, names[special], &v);
     return false;
 }
 
