@@ -138,28 +138,52 @@ static int64_t codes_before(const tare_weight_search *s, tare_str name) {
 
 /* ---- what changes codes, and is no scale ------------------------------------------------------- */
 
+typedef bool (*says)(tare_str word);
+
+static bool is_listed(tare_str word, const char *const *words) {
+    for (; *words; words++)
+        if (word.len == strlen(*words) && find_word(word, tare_str_of(*words)) == 0) return true;
+    return false;
+}
+
 /* Words of what is added to a weight, or says in which order or basis it is. */
 static bool says_change(tare_str word) {
     static const char *const words[] = {
         "perm",     "permutation", "order", "reorder",  "outlier", "outliers", "sparse",
         "residual", "residuals",   "svd",   "codebook", "lowrank", "rank",     "codebooks",
         "mask",     "correction",  "su",    "sv",       "suh",     "svh",      "had",
-        "hadamard", "rotation",    "rot",   "indices"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (word.len == strlen(words[i]) && find_word(word, tare_str_of(words[i])) == 0)
-            return true;
-    return false;
+        "hadamard", "rotation",    "rot",   "indices",  NULL};
+    return is_listed(word, words);
 }
 
-int64_t tare_codes_changed_by(const tare_weight_search *s, tare_str name) {
+/* Words of what a weight is multiplied by, where it is not called a scale. */
+static bool says_factor(tare_str word) {
+    static const char *const words[] = {"factor",  "factors",    "alpha", "gain",    "gains",
+                                        "dequant", "multiplier", "mult",  "divisor", "step",
+                                        "steps",   "delta",      NULL};
+    return is_listed(word, words);
+}
+
+/* The codes in the module of a tensor, if one of the words of its last part says so; -1: none. */
+static int64_t codes_beside(const tare_weight_search *s, tare_str name, says says_so) {
     const tare_str part = last_part(name), module = parent_of(name);
-    bool says = false;
+    bool is_said = false;
     if (module.len == 0 || tare_str_ends(part, TARE_STR("bias"))) return -1;
     for (size_t from = 0, to; from < part.len; from = to + 1) {
         for (to = from; to < part.len && part.ptr[to] != '_'; to++) continue;
-        says = says || says_change((tare_str){part.ptr + from, to - from});
+        is_said = is_said || says_so((tare_str){part.ptr + from, to - from});
     }
-    return says ? tare_codes_of(s, module) : -1;
+    return is_said ? tare_codes_of(s, module) : -1;
+}
+
+int64_t tare_codes_changed_by(const tare_weight_search *s, tare_str name) {
+    return codes_beside(s, name, says_change);
+}
+
+int64_t tare_codes_times(const tare_weight_search *s, tare_str name) {
+    const int64_t self = tare_weight_find(s, name, "");
+    if (self < 0 || s->m->catalog.tensors[self].encoding->kind != TARE_KIND_FLOAT) return -1;
+    return codes_beside(s, name, says_factor);
 }
 
 /* ---- what nothing uses ------------------------------------------------------------------------- */

@@ -21,6 +21,8 @@ int64_t tare_codes_before_word(const tare_weight_search *s, tare_str name, tare_
 /* The codes of the module that a tensor is of, where its name says that it is added to a weight or
  * changes the order of it; -1: there are none. */
 int64_t tare_codes_changed_by(const tare_weight_search *s, tare_str name);
+/* The same where its name says that a weight is multiplied by it, without the word scale. */
+int64_t tare_codes_times(const tare_weight_search *s, tare_str name);
 /* The codes of the module, or with the name, that a tensor is directly below, unless it is a bias; -1:
  * there are none. */
 int64_t tare_codes_around(const tare_weight_search *s, tare_str name);

@@ -190,6 +190,10 @@ static tare_status note_beside(tare_weight_search *s, size_t i, tare_error *err)
         return TARE_OK;
     int64_t codes;
     TARE_TRY(tare_scaled_codes(&codes, s, name, err));
+    if (codes < 0) { /* of codes that no scheme has an explanation of */
+        codes = tare_codes_times(s, name);
+        if (codes >= 0 && s->weight_of[codes] >= 0) codes = -1;
+    }
     if (codes < 0 || codes == (int64_t)i) return TARE_OK;
     if (s->weight_of[codes] >= 0 && tare_is_activation_scale(name)) {
         static const tare_scheme_part part = {"", "activation scale", TARE_PART_UNUSED, false};

@@ -39,7 +39,8 @@ def unknown(p):
     cases = {name: one for name in (
         "m.scales", "m.weight_scales", "m.weight.scale_2", "m.input_scale", "m.act_scale", "m.k_scale", "m.v_scale", "m.output_scale",
         "m.weight_global_scale", "m.pre_quant_scale", "m.weight_quantizer._scale", "m.SCALE", "m.weight_descale", "m.dequant_scale_w",
-        "m.weight_multiplier", "m.weight.delta", "m.weight_scb", "m.weight_max", "m.weight_q_step")}
+        "m.weight_multiplier", "m.weight.delta", "m.weight_scb", "m.weight_max", "m.weight_q_step",
+        "m.dequant_factor", "m.alpha", "m.gain", "m.q_multiplier")}
     cases["m.weight_scale"] = (np.ones(5), "F32")
     cases["m.weight_scale_inv"] = (np.full((3, 4), 127), "I32")
     for name, scale in cases.items():
@@ -55,7 +56,7 @@ def unknown(p):
         p.expect(f"{name}: a copy", code == 0 and set(read_safetensors(p.path("same.safetensors"))[1]) == {"m.weight", name}, text)
     save(path, {"m.weight": (CODES, "F8_E4M3"), "m.weight_scale": one, "m.pre_quant_scale": (np.ones(64), "F32")})
     p.refused("a second scale", ["pre_quant_scale"], "convert", path, p.path("out.safetensors"), "--type", "f32", "--force")
-    save(path, {"m.weight": (CODES, "F8_E4M3"), "logit_scale": one, "n.layer_scale": one, "m.bias": one, "m.weighting": one,
+    save(path, {"m.weight": (CODES, "F8_E4M3"), "logit_scale": one, "n.layer_scale": one, "m.bias": one, "m.weighting": one, "m.alphabet": one,
                 "n.weight_g": one, "n.weight": (np.ones((2, 2)), "F32"), "m.weight_format": (np.zeros(1, "u1"), "U8")})
     code, text = p.run("convert", path, p.path("out.safetensors"), "--type", "f32", "--force")
     p.expect("scales of other modules", code == 0 and np.array_equal(floats(p.path("out.safetensors"))["m.weight"], E4M3[CODES]), text)
