@@ -53,6 +53,11 @@ def main():
         code, text = p.run("quantize", p.path("in.gguf"), p.path("out.gguf"), "--target-bpw", "4.5", "--force", *matrix(**zeros))
         p.expect(f"a size: {name}", code == 0 and dead(name) == 0, text)
     code, text = p.run("quantize", p.path("in.gguf"), p.path("out.gguf"), "Q4_0", "--force", *matrix(q=(all_of, slice(0, 256, 2))))
+    # An expert that no token went to, by its count: as without importance, and told of.
+    write(p.path("im.gguf"), {n + x: v for n, s in seen.items() for x, v in
+                              ((".in_sum2", s), (".counts", np.where(np.arange(len(s))[:, None] == 2, 0, 7)))}, "imatrix")
+    code_1, text_1 = p.run("quantize", p.path("in.gguf"), p.path("out.gguf"), "Q4_0", "--force", "--imatrix", p.path("im.gguf"))
+    p.expect("nothing measured", code_1 == 0 and NAMES[1] in text_1 and "for 1 of 4 matrices" in text_1 and NAMES[0] not in text_1.split("unmeasured")[0], text_1)
     p.expect("single columns are no news", code == 0 and "only zeros" not in text, text)
     # Packed with loss: what nobody looked at is no worse than without a matrix, and that is said.
     lossy = ["--lossy", "--target-bpw", "4.5", "--force"]

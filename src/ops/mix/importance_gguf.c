@@ -56,17 +56,31 @@ static tare_status read_floats(float **out, const tare_model *model, size_t i, t
     return TARE_OK;
 }
 
+static void note_unmeasured(const tare_importance *m, const tare_importance_entry *entry,
+                            uint64_t n) {
+    tare_finding f = TARE_FINDING(WARNING, TARE_OK, "importance.unmeasured");
+    f.item_kind = TARE_ITEM_TENSOR;
+    f.item_name = entry->name;
+    tare_report_addf(m->report, &f,
+                     "importance matrix: nothing was measured for %llu of %llu matrices: they are "
+                     "encoded as without importance",
+                     (unsigned long long)n, (unsigned long long)entry->n_slices);
+}
+
 /* Sums to means, slice by slice. llama.cpp rounds the counts, which are whole numbers. */
-static tare_status divide(const tare_importance_entry *entry, float *sums, float *counts,
-                          const tare_model *model, size_t counts_tensor, tare_error *err) {
-    uint64_t cols = entry->n_values / entry->n_slices;
+static tare_status divide(const tare_importance *m, const tare_importance_entry *entry, float *sums,
+                          float *counts, const tare_model *model, size_t counts_tensor,
+                          tare_error *err) {
+    uint64_t cols = entry->n_values / entry->n_slices, n_unmeasured = 0;
     for (uint64_t s = 0; s < entry->n_slices; s++) {
         if (!isfinite(counts[s]))
             return corrupt(model, counts_tensor, "importance matrix: count is not finite", err);
         counts[s] = fmaxf(roundf(counts[s]), 0);
+        n_unmeasured += counts[s] == 0;
         for (uint64_t i = s * cols; i < (s + 1) * cols; i++)
             sums[i] = counts[s] > 0 ? sums[i] / counts[s] : 1;
     }
+    if (n_unmeasured) note_unmeasured(m, entry, n_unmeasured);
     return TARE_OK;
 }
 
@@ -88,7 +102,7 @@ static tare_status read_entry(tare_importance *m, const tare_model *model, size_
     entry->values = values;
     if (!tare_importance_check(m, entry, &bad))
         return corrupt(model, sums, "importance matrix: value is not finite, or beyond 1e30", err);
-    TARE_TRY(divide(entry, values, numbers, model, counts, err));
+    TARE_TRY(divide(m, entry, values, numbers, model, counts, err));
     const bool is_there = !tare_model_is_big_endian(model) && s->planes[0].file == 0;
     m->origins[m->n_entries] = (tare_importance_origin){
         values, is_there ? entry->n_values : 0, s->planes[0].offset, numbers, entry->n_slices};
