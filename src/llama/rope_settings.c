@@ -120,6 +120,8 @@ static bool is_part_of(const tare_json_node *part, const tare_json_node *whole,
 static void note_two(tare_llama_mapping *m, const tare_json_node *place) {
     const tare_json_node *older = tare_json_member(place, TARE_STR("rope_scaling")),
                          *newer = tare_json_member(place, TARE_STR("rope_parameters"));
+    const tare_json_node *whole = tare_json_member(newer, TARE_STR("full_attention"));
+    if (whole && !tare_json_member(older, TARE_STR("full_attention"))) newer = whole;
     if (!tare_llama_config_is_replaced(place) || !newer || newer->type != TARE_JSON_OBJECT ||
         (is_part_of(newer, older, place) && is_part_of(older, newer, place)))
         return;

@@ -43,7 +43,7 @@ NOT_EQUAL = {
     "llama4-chunks": ("llama.cpp has chunks of 8192 tokens", "llama.cpp's file does not say it"),
     "llama4-layers": ("llama.cpp has experts in every n-th layer", "llama.cpp's file does not say it"),
     "llama-yarn-whole": ("llama.cpp rounds the bounds of YaRN to whole frequencies", "llama.cpp's file does not say it"),
-    "olmo3-bases": ("llama.cpp has one base of positions", "llama.cpp's file does not say it"),
+    "olmo3-bases": ("llama.cpp has one base of positions", None),
     **dict.fromkeys(("cohere2-wide", "glm-wide", "nomic-bert-wide"), ("llama.cpp has heads that together are as wide as the model", None)),
     **dict.fromkeys(("embeddinggemma-factor", "gemma3-factor", "gemma3n-factor", "mimo-v2-factor"), ("llama.cpp computes with attention_factor in another way", None)),
     "mimo-v2-parts": ("llama.cpp rotates as much in all layers", "llama.cpp's file does not say it"),

@@ -317,6 +317,8 @@ MODELS.update({
     "ministral3-factor": of_kind("ministral3", **rope(**dict(MODELS["ministral3"][1]["rope_parameters"], attention_factor=1.2))),
     "ministral3-mscales": of_kind("ministral3", **rope(**dict(MODELS["ministral3"][1]["rope_parameters"], mscale=0.7, mscale_all_dim=0.9))),
     "ministral3-linear": of_kind("ministral3", **rope(**dict(LINE, original_max_position_embeddings=16, llama_4_scaling_beta=0.1))),
+    "olmo3-base": of_kind("olmo3", rope_parameters={k: dict(rope_theta=300.0, rope_type="default") for k in (F, S)}),
+    "olmo3-yarn": of_kind("olmo3", rope_parameters={F: dict(rope_theta=300.0, rope_type="yarn", factor=8.0, original_max_position_embeddings=32), S: dict(rope_theta=300.0, rope_type="default")}),
     "olmo3-bases": of_kind("olmo3", rope_parameters=dict(full_attention=dict(rope_theta=1e4, rope_type="default"), sliding_attention=dict(rope_theta=300.0, rope_type="default"))),
     "minimax-m2-half": of_kind("minimax-m2", **rope(rope_type="default", partial_rotary_factor=0.5)),
     "granite-hybrid-rope": of_kind("granite-hybrid", position_embedding_type="rope"),

@@ -190,7 +190,9 @@ static const char *const olmo3_back_config[] = {
     "model_type = 'olmo3'", "sliding_window = attention.sliding_window",
     "layer_types[] = if(at(attention.sliding_window_pattern, layer), 'sliding_attention', "
     "'full_attention')",
-    NULL};
+    /* rope_theta and rope_scaling beside it are those of full attention alone to transformers 5 */
+    BACK_ROPE_BESIDE("full_attention."), "rope_parameters.sliding_attention.rope_type = 'default'",
+    "rope_parameters.sliding_attention.rope_theta = rope.freq_base_swa | rope.freq_base", NULL};
 static const tare_llama_back olmo3_back = {.names = HF_DENSE HF_QK_NORM HF_SANDWICH,
                                            .config = olmo3_back_config};
 /* Spark 2.5: a gate for each head behind attention, and a base and share of positions for each kind

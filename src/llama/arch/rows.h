@@ -149,7 +149,7 @@
     "partial_rotary_factor = rope.dimension_count * attention.head_count / embedding_length"
 
 /* Members of transformers' rope_parameters, or of those of one kind of layers, which ends with a dot. */
-#define BACK_ROPE(of)                                                                              \
+#define BACK_ROPE_BESIDE(of)                                                                       \
     "rope_parameters." of "rope_type = if(rope.scaling.type == 'yarn', 'yarn') | "                 \
     "if(rope.scaling.type == 'linear', 'linear') | 'default'",                                     \
         "rope_parameters." of "rope_theta = rope.freq_base",                                       \
@@ -160,8 +160,9 @@
         "if(rope.scaling.type == 'yarn', rope.scaling.attn_factor * " TARE_LLAMA_YARN_KEY(         \
             "1") ")",                                                                              \
         "rope_parameters." of "beta_fast = rope.scaling.yarn_beta_fast",                           \
-        "rope_parameters." of "beta_slow = rope.scaling.yarn_beta_slow", "rope_theta = nothing",   \
-        "rope_scaling = nothing"
+        "rope_parameters." of "beta_slow = rope.scaling.yarn_beta_slow"
+/* The same instead of what older versions have. */
+#define BACK_ROPE(of) BACK_ROPE_BESIDE(of), "rope_theta = nothing", "rope_scaling = nothing"
 #define BACK_LONGROPE                                                                              \
     "original_max_position_embeddings = if(rope.scaling.type == 'longrope', "                      \
     "rope.scaling.original_context_length)"
