@@ -5,7 +5,9 @@
  * these no numbers. */
 #include "quantized/search.h"
 
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/arith.h"
 #include "base/str.h"
@@ -316,6 +318,62 @@ static tare_status check_listed(tare_weight_search *s, size_t i, tare_error *err
     return check_comfy(s, (tare_str){name.ptr, name.len - end.len}, err);
 }
 
+typedef struct listed {
+    const tare_json_node *layer;
+    bool is_there;
+} listed;
+
+static int by_layer(const void *a, const void *b) {
+    const uintptr_t x = (uintptr_t)((const listed *)a)->layer,
+                    y = (uintptr_t)((const listed *)b)->layer;
+    return (x > y) - (x < y);
+}
+
+/* The layer of the metadata that a weight is; NULL: none, or it is no weight. */
+static const tare_json_node *layer_of(const tare_weight_search *s, size_t i) {
+    const tare_str end = TARE_STR(".weight"), name = tensor(s, (int64_t)i)->name;
+    if (!tare_str_ends(name, end)) return NULL;
+    return tare_weight_comfy_layer(&s->settings, (tare_str){name.ptr, name.len - end.len});
+}
+
+/* *out: the metadata lists a layer that no weight is. */
+static tare_status has_lost_layer(bool *out, const tare_weight_search *s, tare_error *err) {
+    size_t n = 0;
+    for (const tare_json_node *l = s->settings.layers->child; l; l = l->next) n++;
+    listed *all = TARE_NEW_ARRAY(s->arena, listed, n);
+    if (!all) return tare_fail(err, TARE_ERR_NOMEM, "packed weights");
+    n = 0;
+    for (const tare_json_node *l = s->settings.layers->child; l; l = l->next) all[n++].layer = l;
+    if (n) qsort(all, n, sizeof *all, by_layer);
+    for (size_t i = 0; n && i < s->m->catalog.n_tensors; i++) {
+        const listed key = {layer_of(s, i), false};
+        listed *found = key.layer ? bsearch(&key, all, n, sizeof key, by_layer) : NULL;
+        if (found) found->is_there = true;
+    }
+    *out = false;
+    for (size_t k = 0; k < n; k++) *out |= !all[k].is_there;
+    return TARE_OK;
+}
+
+/* Codes that the metadata lists under no name, while it has a layer that is not there: it may be these,
+ * rotated or in another form that only their entry tells. */
+static tare_status note_unlisted(tare_weight_search *s, tare_error *err) {
+    const tare_str end = TARE_STR(".weight");
+    bool has_lost = false;
+    if (s->settings.layers) TARE_TRY(has_lost_layer(&has_lost, s, err));
+    for (size_t i = 0; has_lost && i < s->m->catalog.n_tensors; i++) {
+        const tare_str name = tensor(s, (int64_t)i)->name;
+        if (!tare_str_ends(name, end) || !tare_is_codes(s, (int64_t)i) || layer_of(s, i)) continue;
+        const tare_str module = {name.ptr, name.len - end.len};
+        if (tare_weight_find(s, module, ".comfy_quant") >= 0) continue;
+        TARE_TRY(note_refusal(s, (int64_t)i, TARE_ERR_UNSUPPORTED,
+                              "ComfyUI's metadata lists layers that are not in the file, and not "
+                              "this one, which may be one of them",
+                              -1, err));
+    }
+    return TARE_OK;
+}
+
 static tare_status note_comfy(tare_weight_search *s, size_t i, tare_error *err) {
     const tare_str end = TARE_STR(".comfy_quant"), name = tensor(s, (int64_t)i)->name;
     static const tare_scheme_part state = {"", "comfyui state", TARE_PART_UNUSED, false};
@@ -383,6 +441,7 @@ static tare_status find_all(tare_weight_search *s, tare_error *err) {
         TARE_TRY(check_comfy(s, l->key, err));
     for (size_t i = 0; s->settings.layers && i < n; i++) TARE_TRY(check_listed(s, i, err));
     for (size_t i = 0; i < n; i++) TARE_TRY(try_schemes(s, i, err));
+    TARE_TRY(note_unlisted(s, err));
     const bool is_packed = s->n_weights > 0 || s->settings.config;
     for (size_t i = 0; i < n; i++)
         s->is_dropped[i] = s->is_dropped[i] || (is_packed && is_of_no_use(s, i));

@@ -3,6 +3,8 @@
 """FP8 codes are no numbers without their scale: it is multiplied where its name and shape are known, and where a tensor beside the
 codes may be one and is not known, no command decodes them. Copies of the bytes stay as they were.
 `companions.py TARE FOLDER`"""
+import json
+import struct
 import sys
 
 from side_parts import E4M3, Program, floats, np, put, read_safetensors, save
@@ -122,6 +124,30 @@ def unused(p):
             p.refused(words, [r"m\.weight", "no scale was found"], "convert", path, p.path("out.safetensors"), "--type", "f32", "--force")
 
 
+def listed(p):
+    """ComfyUI's metadata says what codes are (rotated ones, for one): where it lists a layer that is not there, codes that it does not list
+    may be that one."""
+    path, parts = p.path("in.safetensors"), {"model.m.weight": (CODES % 100, "I8"), "model.m.weight_scale": (F32(.5), "F32")}
+    for names, fits in ((["model.m"], True), (["m"], True), (["net.model.m"], True), (["net.m"], False), (["net.m", "m"], True), ([], True)):
+        put_with_metadata(path, parts, {name: {"format": "int8_tensorwise"} for name in names})
+        words = "convert", path, p.path("out.safetensors"), "--type", "f32", "--force"
+        if fits:
+            p.expect(f"layers {names}", p.run(*words)[0] == 0, "")
+        else:
+            p.refused(f"layers {names}", [r"model\.m\.weight", "lists layers that are not in the file"], *words)
+
+
+def put_with_metadata(path, tensors, layers):
+    save(path, tensors)
+    with open(path, "rb") as f:
+        size, = struct.unpack("<Q", f.read(8))
+        header, data = json.loads(f.read(size)), f.read()
+    header["__metadata__"] = {"_quantization_metadata": json.dumps({"format_version": "1.0", "layers": layers})}
+    text = json.dumps(header).encode()
+    with open(path, "wb") as f:
+        f.write(struct.pack("<Q", len(text)) + text + data)
+
+
 def differences(p):
     """Numbers are compared with the scale, never codes with numbers."""
     save(p.path("a.safetensors"), {"m.weight": (CODES, "F8_E4M3"), "m.scale_weight": (F32(.5), "F32")})
@@ -210,7 +236,7 @@ def without_settings(p):
 
 def main():
     p = Program()
-    for part in (known, unknown, no_numbers, beside_others, unused, differences, models, bitnet, zero_points, without_settings):
+    for part in (known, unknown, no_numbers, beside_others, unused, listed, differences, models, bitnet, zero_points, without_settings):
         part(p)
     return p.end("companions")
 
