@@ -275,12 +275,28 @@ static int open_input(tare_model **out, const char *path, tare_report *report) {
     return cli_fail_open(&err, path);
 }
 
+/* Of several models none is what the input differs from. */
+static int check_bases(tare_model *const *bases, size_t n) {
+    tare_container_info c = tare_container_info_default();
+    for (size_t i = 0; i < n; i++) {
+        const char *name = cli.base.items[i];
+        if (tare_model_container(&c, bases[i]) && c.is_directory && !c.format)
+            return cli_usage(&cmd_pack,
+                             "--base: %s holds several models: one of them is %s::NAME; --append %s "
+                             "adds the input to them, as what is made of them",
+                             name, name, name);
+    }
+    return CLI_YES;
+}
+
 /* `model` NULL: several, of the folder that is the input, or more for the container. */
 static int pack(const tare_model *model, tare_pack_options *pack_options, outcome *o,
                 tare_report *report) {
     tare_model **bases;
     tare_error err;
     if (cli_bases(&bases, &pack_options->n_bases, &err) != TARE_OK) return failed(&err, o);
+    const int code = check_bases(bases, pack_options->n_bases);
+    if (code != CLI_YES) return code;
     pack_options->bases = (const tare_model *const *)bases;
     pack_options->base_hints = cli_base_hints();
     pack_options->packed = note;
