@@ -281,10 +281,11 @@ static int check_bases(tare_model *const *bases, size_t n) {
     for (size_t i = 0; i < n; i++) {
         const char *name = cli.base.items[i];
         if (tare_model_container(&c, bases[i]) && c.is_directory && !c.format)
-            return cli_usage(&cmd_pack,
-                             "--base: %s holds several models: one of them is %s::NAME; --append %s "
-                             "adds the input to them, as what is made of them",
-                             name, name, name);
+            return cli_usage(
+                &cmd_pack,
+                "--base: %s holds several models: one of them is %s::NAME; --append %s "
+                "adds the input to them, as what is made of them",
+                name, name, name);
     }
     return CLI_YES;
 }

@@ -115,9 +115,11 @@ bad("safetensors", "a model", struct.pack("<Q", 2) + b"{}", "UNSUPPORTED", None,
 
 # -- the GGUF form
 PAIR = {"a": ([(1.0, 2.0), (3.0, 4.0)], (2.0, 0.0))}
-good("gguf", "one entry of two slices", imatrix_gguf(PAIR), suffix=".gguf")
+UNSEEN = ("warning", "importance.unmeasured", None, "tensor -1")
+good("gguf", "one entry of two slices", imatrix_gguf({"a": (PAIR["a"][0], (2.0, 1.0))}), suffix=".gguf")
+good("gguf-unmeasured", "a slice without a count", imatrix_gguf(PAIR), UNSEEN, suffix=".gguf")
 good("gguf-no-metadata", "nothing tells what it was measured on", imatrix_gguf(PAIR, keys=False),
-     ("warning", "importance.metadata", None, "none"), suffix=".gguf")
+     UNSEEN, ("warning", "importance.metadata", None, "none"), suffix=".gguf")
 bad("gguf-no-counts", "sums alone", imatrix_gguf({"a": (PAIR["a"][0], None)}), "CORRUPT",
     "tensor 0", "no counts", "tensor 0", ".gguf")
 bad("gguf-no-sums", "counts alone", imatrix_gguf({"a": (None, PAIR["a"][1])}), "CORRUPT",

@@ -201,7 +201,7 @@ CHECKS = (
     ("format/wcodec/wcodec_index_read.c", "zero || zeros)", "wcodec-layer-zeros"),
     ("format/wcodec/wcodec_index_read.c", "spans[i].offset != at ||", "wcodec-layer-gap"),
     ("format/wcodec/wcodec_index_read.c", "at != index_offset", "wcodec-layer-end"),
-    ("format/wcodec/wcodec_records.c", "size > most_of(n)", "wcodec-packed-many"),
+    ("format/wcodec/wcodec_records.c", "is_much(size, n_records, n)", "wcodec-packed-many"),
     # .wcodec: streams and segments.
     ("wcodec/layer/wc_layer_check.c", "f->region >= l->n_regions", "wcodec-stream-region"),
     ("wcodec/layer/wc_layer_check.c", "!f->stride || !f->width",

@@ -244,7 +244,7 @@ static uint8_t *read_plain(const char *path, size_t *size) {
     const tare_limits limits = tare_limits_default();
     assert_true(packed[10] == 5 && plain > 4 * frame);
     assert_int_equal(
-        tare_wcodec_records_unpack(&records, plain, packed + at, frame, at, &limits, NULL, NULL),
+        tare_wcodec_records_unpack(&records, plain, 1, packed + at, frame, at, &limits, NULL, NULL),
         TARE_OK);
     *size = n - frame + plain;
     uint8_t *out = malloc(*size);

@@ -30,11 +30,11 @@ static void test_back(void **state) {
     make(&whole);
     make(&packed);
     const size_t n = whole.size - BEFORE;
-    assert_int_equal(tare_wcodec_records_pack(&packed, BEFORE), n);
+    assert_int_equal(tare_wcodec_records_pack(&packed, BEFORE, 1), n);
     assert_true(packed.size - BEFORE < n / 4 && packed.size - BEFORE > n / 64);
     assert_memory_equal(packed.data, whole.data, BEFORE);
-    assert_int_equal(tare_wcodec_records_unpack(&got, n, packed.data + BEFORE, packed.size - BEFORE,
-                                                0, &limits, NULL, NULL),
+    assert_int_equal(tare_wcodec_records_unpack(&got, n, 1, packed.data + BEFORE,
+                                                packed.size - BEFORE, 0, &limits, NULL, NULL),
                      TARE_OK);
     assert_memory_equal(got, whole.data + BEFORE, n);
     tare_free(NULL, got, n);
@@ -50,17 +50,40 @@ static void test_limit(void **state) {
     uint8_t *got;
     (void)state;
     make(&packed);
-    const size_t n = tare_wcodec_records_pack(&packed, 0);
+    const size_t n = tare_wcodec_records_pack(&packed, 0, 1);
     limits.metadata_bytes = n - 1;
     assert_int_equal(
-        tare_wcodec_records_unpack(&got, n, packed.data, packed.size, 192, &limits, NULL, &err),
+        tare_wcodec_records_unpack(&got, n, 1, packed.data, packed.size, 192, &limits, NULL, &err),
         TARE_ERR_LIMIT);
     assert_int_equal(err.offset, 192);
     limits.metadata_bytes = n;
     for (size_t lost = 1; lost < packed.size; lost += 97)
-        assert_int_equal(tare_wcodec_records_unpack(&got, n, packed.data, packed.size - lost, 192,
-                                                    &limits, NULL, NULL),
+        assert_int_equal(tare_wcodec_records_unpack(&got, n, 1, packed.data, packed.size - lost,
+                                                    192, &limits, NULL, NULL),
                          TARE_ERR_CORRUPT);
+    tare_buffer_free(&packed);
+}
+
+/* A record takes far more memory than the bytes it may come of. */
+static void test_count(void **state) {
+    const tare_limits limits = tare_limits_default();
+    tare_buffer packed;
+    uint8_t *got;
+    (void)state;
+    make(&packed);
+    const size_t n = tare_wcodec_records_pack(&packed, 0, 1);
+    const uint32_t most = 1024 + (uint32_t)packed.size / 4;
+    assert_int_equal(tare_wcodec_records_unpack(&got, n, most + 1, packed.data, packed.size, 0,
+                                                &limits, NULL, NULL),
+                     TARE_ERR_CORRUPT);
+    assert_int_equal(
+        tare_wcodec_records_unpack(&got, n, most, packed.data, packed.size, 0, &limits, NULL, NULL),
+        TARE_OK);
+    tare_free(NULL, got, n);
+    tare_buffer_free(&packed);
+    make(&packed);
+    assert_int_equal(tare_wcodec_records_pack(&packed, 0, most + 1), 0);
+    assert_int_equal(tare_wcodec_records_pack(&packed, 0, most), n);
     tare_buffer_free(&packed);
 }
 
@@ -74,12 +97,12 @@ static void test_stays(void **state) {
         x = x * 1664525 + 1013904223;
         tare_buffer_put_u8(&b, (uint8_t)(x >> 24));
     }
-    assert_int_equal(tare_wcodec_records_pack(&b, 0), 0);
+    assert_int_equal(tare_wcodec_records_pack(&b, 0, 1), 0);
     assert_int_equal(b.size, N);
-    assert_int_equal(tare_wcodec_records_pack(&b, N), 0);
+    assert_int_equal(tare_wcodec_records_pack(&b, N, 1), 0);
     b.size = 0;
     tare_buffer_put_zeros(&b, 1 << 20);
-    assert_int_equal(tare_wcodec_records_pack(&b, 0), 0);
+    assert_int_equal(tare_wcodec_records_pack(&b, 0, 1), 0);
     assert_int_equal(b.size, 1 << 20);
     assert_int_equal(b.data[0], 0);
     tare_buffer_free(&b);
@@ -89,6 +112,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_back),
         cmocka_unit_test(test_limit),
+        cmocka_unit_test(test_count),
         cmocka_unit_test(test_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

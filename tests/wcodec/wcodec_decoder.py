@@ -271,7 +271,8 @@ class Container:
         parts = [sub_records(r, n) for n in sizes]
         check(not r.rest(), "index")
         if unpacked:
-            check(self.minor >= 5 and unpacked <= 65536 + 64 * sizes[0], "packed records of layers")
+            check(self.minor >= 5 and unpacked <= 65536 + 64 * sizes[0] and
+                  n_layers <= 1024 + sizes[0] // 4, "packed records of layers")
             parts[0] = Reader(decode_zstd(parts[0].take(sizes[0]), unpacked))
         self.layers = [Layer(parts[0], self.minor) for _ in range(n_layers)]
         self.bases = [self.base_record(parts[1]) for _ in range(n_bases)]

@@ -569,7 +569,7 @@ static tare_status read_layers(reader *r, tare_cursor *all, uint64_t size, uint6
     }
     const uint64_t at = tare_cursor_offset(all);
     TARE_TRY(enter_run(r, all, size, 0, LAYER_FIXED));
-    TARE_TRY(tare_wcodec_records_unpack(&records, unpacked, r->c.pos,
+    TARE_TRY(tare_wcodec_records_unpack(&records, unpacked, n, r->c.pos,
                                         (size_t)tare_cursor_left(&r->c), at, r->limits, a, r->err));
     tare_cursor_init(&of, records, unpacked, at);
     tare_status status = enter_run(r, &of, unpacked, n, LAYER_FIXED);

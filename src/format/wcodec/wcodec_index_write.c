@@ -206,7 +206,7 @@ void tare_wcodec_index_write(tare_buffer *out, uint8_t header[TARE_WCODEC_HEADER
     for (uint32_t i = 0; i < index->n_layers; i++) put_layer(out, &index->layers[i], is_bound);
     /* Readers of older versions know no derived layers either. */
     const size_t unpacked =
-        minor >= TARE_WCODEC_DERIVED ? tare_wcodec_records_pack(out, marks[0]) : 0;
+        minor >= TARE_WCODEC_DERIVED ? tare_wcodec_records_pack(out, marks[0], index->n_layers) : 0;
     if (unpacked) minor = TARE_WCODEC_PACKED;
     marks[1] = out->size;
     for (uint32_t i = 0; i < index->n_bases; i++) put_base(out, &index->bases[i]);

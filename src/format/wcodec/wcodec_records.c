@@ -8,15 +8,20 @@
 
 enum {
     LEVEL = 9,
-    FREE = 1 << 16,  /* so many bytes may come of a frame in any case, */
-    MOST_TIMES = 64, /* and so many times its own: records take memory, which few bytes must not */
+    /* What may come of a frame in any case, and for its bytes: what is read takes memory, which few bytes
+     * must not. */
+    FREE = 1 << 16,
+    FREE_RECORDS = 1 << 10,
+    MOST_TIMES = 64,
+    RECORD_LEAST = 4,
 };
 
-static uint64_t most_of(size_t frame) {
-    return FREE + (uint64_t)frame * MOST_TIMES;
+static bool is_much(uint64_t size, uint32_t n_records, size_t frame) {
+    return size > FREE + (uint64_t)frame * MOST_TIMES ||
+           n_records > FREE_RECORDS + frame / RECORD_LEAST;
 }
 
-size_t tare_wcodec_records_pack(tare_buffer *out, size_t at) {
+size_t tare_wcodec_records_pack(tare_buffer *out, size_t at, uint32_t n_records) {
     const size_t n = out->size - at;
     size_t size = 0;
     if (out->failed || n < 2) return 0;
@@ -25,7 +30,7 @@ size_t tare_wcodec_records_pack(tare_buffer *out, size_t at) {
         frame ? tare_wc_zstd_pack(&size, frame, n - 1, out->data + at, n, LEVEL, NULL)
               : TARE_ERR_NOMEM;
     out->failed |= status == TARE_ERR_NOMEM;
-    const bool is_packed = status == TARE_OK && size && n <= most_of(size);
+    const bool is_packed = status == TARE_OK && size && !is_much(n, n_records, size);
     if (is_packed) {
         memcpy(out->data + at, frame, size);
         out->size = at + size;
@@ -34,17 +39,19 @@ size_t tare_wcodec_records_pack(tare_buffer *out, size_t at) {
     return is_packed ? n : 0;
 }
 
-tare_status tare_wcodec_records_unpack(uint8_t **out, uint64_t size, const uint8_t *frame, size_t n,
-                                       uint64_t at, const tare_limits *limits,
-                                       const tare_allocator *allocator, tare_error *err) {
+tare_status tare_wcodec_records_unpack(uint8_t **out, uint64_t size, uint32_t n_records,
+                                       const uint8_t *frame, size_t n, uint64_t at,
+                                       const tare_limits *limits, const tare_allocator *allocator,
+                                       tare_error *err) {
     size_t room;
     *out = NULL;
     if (size > limits->metadata_bytes || !tare_size_of_u64(size, &room))
         return tare_fail_at(err, TARE_ERR_LIMIT, at,
                             "records of layers: unpacked, more bytes than metadata may have");
-    if (size > most_of(n))
+    if (is_much(size, n_records, n))
         return tare_fail_at(err, TARE_ERR_CORRUPT, at,
-                            "records of layers: unpacked, more than 64 times their bytes");
+                            "records of layers: unpacked, more than 64 times their bytes, or more "
+                            "records than one for 4 bytes");
     if (!tare_wc_zstd_is_frame(frame, n))
         return tare_fail_at(err, TARE_ERR_CORRUPT, at, "records of layers: not one zstd frame");
     *out = tare_alloc(allocator, room);
