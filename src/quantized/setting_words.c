@@ -11,8 +11,15 @@ static void check(const tare_weight_settings *s, const tare_json_node *object, c
     tare_weight_word(s, name, tare_json_node_text(node), words);
 }
 
-static const tare_json_node *children_of(const tare_json_node *node) {
-    return node && node->type == TARE_JSON_OBJECT ? node->child : NULL;
+/* What settings say of all modules, and of each that they list under a name. */
+static void
+check_each(const tare_weight_settings *s, const tare_json_node *all, const char *modules,
+           void (*check_one)(const tare_weight_settings *s, const tare_json_node *object)) {
+    const tare_json_node *list = tare_weight_setting_at(s, modules, TARE_SETTING_OBJECT);
+    const bool is_list = list && list->type == TARE_JSON_OBJECT;
+    check_one(s, all);
+    for (const tare_json_node *l = is_list ? list->child : NULL; l; l = l->next)
+        if (l->type == TARE_JSON_OBJECT) check_one(s, l);
 }
 
 /* ---- compressed-tensors ------------------------------------------------------------------------ */
@@ -97,14 +104,6 @@ static void check_algorithm(const tare_weight_settings *s, const tare_json_node 
     check(s, object, "quant_algo", algorithms);
 }
 
-static void check_algorithms(const tare_weight_settings *s) {
-    const tare_json_node *layers =
-        tare_weight_setting_at(s, "quantized_layers", TARE_SETTING_OBJECT);
-    check_algorithm(s, s->config);
-    for (const tare_json_node *l = children_of(layers); l; l = l->next)
-        if (l->type == TARE_JSON_OBJECT) check_algorithm(s, l);
-}
-
 /* ---- Quark ------------------------------------------------------------------------------------- */
 
 static void check_type(const tare_weight_settings *s, const tare_json_node *settings) {
@@ -112,14 +111,6 @@ static void check_type(const tare_weight_settings *s, const tare_json_node *sett
                                         "fp8_e5m2", "fp4",     "fp6_e2m3", "bfloat16",
                                         "float16",  "float32", NULL};
     check(s, tare_weight_setting_of(s, settings, "weight", TARE_SETTING_OBJECT), "dtype", types);
-}
-
-static void check_types(const tare_weight_settings *s) {
-    const tare_json_node *layers =
-        tare_weight_setting_at(s, "layer_quant_config", TARE_SETTING_OBJECT);
-    check_type(s, tare_weight_setting_at(s, "global_quant_config", TARE_SETTING_OBJECT));
-    for (const tare_json_node *l = children_of(layers); l; l = l->next)
-        if (l->type == TARE_JSON_OBJECT) check_type(s, l);
 }
 
 /* ---- all --------------------------------------------------------------------------------------- */
@@ -131,8 +122,10 @@ tare_status tare_weight_settings_check(tare_weight_settings *s, tare_model *m, t
     for (size_t i = 0; compressed[i]; i++) is_compressed |= tare_str_is(s->method, compressed[i]);
     if (is_compressed) check_format(s, s->config);
     check_groups(s);
-    check_algorithms(s);
-    if (tare_str_is(s->method, "quark")) check_types(s);
+    check_each(s, s->config, "quantized_layers", check_algorithm);
+    if (tare_str_is(s->method, "quark"))
+        check_each(s, tare_weight_setting_at(s, "global_quant_config", TARE_SETTING_OBJECT),
+                   "layer_quant_config", check_type);
     check(s, s->config, "weight_scale_semantics", meanings); /* GPTQModel's FP8 */
     if (s->refusal || !s->fault[0]) return TARE_OK;
     return tare_weight_settings_fault(&s->refusal, s, m, err);
