@@ -270,23 +270,6 @@ bool tare_weight_is_mlx_mode(const tare_weight_settings *s, tare_str module, con
     return false;
 }
 
-/* Whether one name is the other with more parts before it. */
-static bool is_end_of(tare_str name, tare_str end) {
-    return name.len > end.len && name.ptr[name.len - end.len - 1] == '.' &&
-           tare_str_ends(name, end);
-}
-
-/* Names may begin otherwise than those of the file, which says where the model is: the longest counts. */
-const tare_json_node *tare_weight_comfy_layer(const tare_weight_settings *s, tare_str module) {
-    const tare_json_node *found = tare_json_member(s->layers, module);
-    if (found || !s->layers) return found;
-    for (const tare_json_node *l = s->layers->child; l; l = l->next) {
-        const bool is_it = is_end_of(module, l->key) || is_end_of(l->key, module);
-        if (is_it && (!found || l->key.len > found->key.len)) found = l;
-    }
-    return found;
-}
-
 /* ---- what is not what it seems ----------------------------------------------------------------- */
 
 /* Schemes that are known by name only. */
@@ -482,7 +465,7 @@ static tare_status find_modules(tare_weight_settings *out, const tare_model *m, 
     comfy = object_at(out, comfy, "__metadata__.", "_quantization_metadata");
     out->layers = object_at(out, tare_json_member(comfy, TARE_STR("layers")),
                             "__metadata__._quantization_metadata.", "layers");
-    return TARE_OK;
+    return tare_weight_layers_index(out, arena, err);
 }
 
 tare_status tare_weight_settings_fault(const char **out, const tare_weight_settings *s,

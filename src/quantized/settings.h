@@ -23,10 +23,12 @@
 #define TARE_SETTING_FAULT 240 /* bytes of its text */
 
 typedef struct tare_weight_settings {
-    const tare_json_node *root;    /* config.json; NULL: none */
-    const tare_json_node *config;  /* quantization_config, wherever it stands; NULL: none */
-    const tare_json_node *modules; /* MLX's, by module; NULL: none */
-    const tare_json_node *layers;  /* ComfyUI's, by module; NULL: none */
+    const tare_json_node *root;          /* config.json; NULL: none */
+    const tare_json_node *config;        /* quantization_config, wherever it stands; NULL: none */
+    const tare_json_node *modules;       /* MLX's, by module; NULL: none */
+    const tare_json_node *layers;        /* ComfyUI's, by module; NULL: none */
+    struct tare_layer_name *layer_names; /* their names, and what these end in, in order */
+    size_t n_layer_names;
     const tare_json_node
         *beside;       /* of GPTQ: quantize_config.json, which may say more; NULL: none */
     tare_str method;   /* quant_method */
@@ -93,6 +95,7 @@ uint64_t tare_weight_mlx_setting(const tare_weight_settings *s, tare_str module,
 /* Whether they say that it is packed in this way, or nothing; else it is a fault. */
 bool tare_weight_is_mlx_mode(const tare_weight_settings *s, tare_str module, const char *mode);
 /* What ComfyUI's metadata say of a module: an object or a text; NULL: nothing. */
+tare_status tare_weight_layers_index(tare_weight_settings *s, tare_arena *arena, tare_error *err);
 const tare_json_node *tare_weight_comfy_layer(const tare_weight_settings *s, tare_str module);
 
 #endif
