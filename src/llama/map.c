@@ -387,7 +387,10 @@ tare_status tare_llama_mapping_fill(tare_llama_mapping *m, tare_error *err) {
         tare_llama_tower_note(m);
     if (m->is_rehearsal || m->options->vocab_only) return TARE_OK;
     TARE_TRY(tare_llama_check_config(m, err));
-    if (m->arch->tower) return TARE_OK;
+    if (m->arch->tower) {
+        tare_llama_note_lost_of_tower(m);
+        return tare_llama_note_uneven(m, err);
+    }
     TARE_TRY(tare_llama_note_lost(m, err));
     TARE_TRY(tare_llama_note_head(m, err));
     TARE_TRY(tare_llama_note_uneven(m, err));

@@ -209,6 +209,8 @@ tare_status tare_llama_add_scales(tare_llama_mapping *m, tare_error *err);
 tare_status tare_llama_add_biases(tare_llama_mapping *m, tare_error *err);
 /* Tells of tensors that config.json speaks of and that are not there (lost.c). */
 tare_status tare_llama_note_lost(tare_llama_mapping *m, tare_error *err);
+/* The same of an encoder, which llama.cpp does not run without them. */
+void tare_llama_note_lost_of_tower(tare_llama_mapping *m);
 /* Whether the class in config.json is a body, which has no head. */
 bool tare_llama_is_body(const tare_llama_mapping *m);
 /* Finds `tied_head`: a head that was stored instead of the embeddings it is tied to (head.c). */

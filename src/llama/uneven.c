@@ -54,6 +54,20 @@ static int by_matrices(const void *a, const void *b) {
     return (x->number > y->number) - (x->number < y->number);
 }
 
+/* Stages of a MobileNet, which are no two alike. */
+static bool is_stage(const char *stem) {
+    const char *end = strchr(stem, '#');
+    return end && end[1] == '.' && end[2] >= '0' && end[2] <= '9';
+}
+
+/* Blocks of an encoder have all the same tensors; a model may have several encoders. */
+static void note_family(entry *e, const char *stem, const tare_hash_key *key) {
+    const char *end = strchr(stem, '#');
+    const tare_str family = {stem, (size_t)(end - stem)};
+    e->block |= (tare_str_hash(family, key) & 0xffff) << 32;
+    e->is_matrix = false;
+}
+
 /* Attention is compared for itself: the rest of a block may be of experts or not. */
 static void collect(search *s, const tare_llama_mapping *m, bool of_attention) {
     const tare_hash_key key = tare_hash_key_new();
@@ -68,11 +82,13 @@ static void collect(search *s, const tare_llama_mapping *m, bool of_attention) {
                               tare_str_ends(t->name, TARE_STR(".bias"));
         const bool is_matrix = t->n_dims > 1 && tare_str_ends(t->name, TARE_STR(".weight"));
         const bool is_attention = tare_str_starts(tare_str_of(stem), TARE_STR("blk.#.attn_"));
-        if (!is_in_block || !is_usual || is_by_layer(m, stem) ||
-            (is_attention != of_attention && !(is_matrix && is_attention)))
+        const bool is_of_tower = m->arch->tower != NULL;
+        if (!is_in_block || !is_usual || is_by_layer(m, stem) || is_stage(stem) ||
+            (!is_of_tower && is_attention != of_attention && !(is_matrix && is_attention)))
             continue;
-        s->entries[s->n_entries++] =
-            (entry){number, tare_str_hash(tare_str_of(stem), &key), t, is_matrix};
+        entry *e = &s->entries[s->n_entries++];
+        *e = (entry){number, tare_str_hash(tare_str_of(stem), &key), t, is_matrix};
+        if (is_of_tower) note_family(e, stem, &key);
     }
     qsort(s->entries, s->n_entries, sizeof *s->entries, by_block);
     for (size_t i = 0; i < s->n_entries; i++) {
@@ -80,7 +96,7 @@ static void collect(search *s, const tare_llama_mapping *m, bool of_attention) {
         block *b = s->n_blocks ? &s->blocks[s->n_blocks - 1] : NULL;
         if (!b || b->number != e->block) {
             b = &s->blocks[s->n_blocks++];
-            *b = (block){.number = e->block, .from = i};
+            *b = (block){.number = e->block, .matrices = e->block >> 32, .from = i};
         }
         *(e->is_matrix ? &b->matrices : &b->vectors) += e->hash;
         b->n_vectors += !e->is_matrix;
@@ -104,10 +120,14 @@ static void report(const search *s, const block *full, const block *other, tare_
         f.item_kind = TARE_ITEM_TENSOR;
         f.item_name = e->target->name;
         f.text = TARE_STR("another block of the same matrices lacks it");
+        const unsigned long long number = other->number & 0xffffffff;
         tare_report_addf(m->options->context->report, &f,
-                         "block %llu lacks what this one of the same matrices has: llama.cpp runs "
-                         "without it, so results differ",
-                         (unsigned long long)other->number);
+                         m->arch->tower
+                             ? "block %llu of the encoder lacks what this one has: llama.cpp does "
+                               "not run it, or without, so results differ"
+                             : "block %llu lacks what this one of the same matrices has: llama.cpp "
+                               "runs without it, so results differ",
+                         number);
         if (m->out->loss.status == TARE_OK) m->out->loss = f;
     }
 }
@@ -118,7 +138,8 @@ tare_status tare_llama_note_uneven(tare_llama_mapping *m, tare_error *err) {
     s.entries = tare_alloc(allocator, s.size * sizeof *s.entries);
     s.blocks = tare_alloc(allocator, s.size * sizeof *s.blocks);
     const bool is_done = s.entries && s.blocks;
-    for (int of_attention = 0; of_attention < 2 && is_done; of_attention++) {
+    const int n_passes = m->arch->tower ? 1 : 2;
+    for (int of_attention = 0; of_attention < n_passes && is_done; of_attention++) {
         collect(&s, m, of_attention);
         const block *full = s.blocks;
         for (size_t i = 1; i < s.n_blocks; i++) {
