@@ -363,12 +363,18 @@ static bool norms_fit(const layers *l, tare_error *why) {
 }
 
 /* Where llama.cpp has as many rows or columns as the embeddings are wide, or as another tensor has. */
+#define SQUARE                                                                                     \
+    "arctic baichuan bert bitnet chameleon chatglm codeshell cohere2 command-r deepseek "          \
+    "deepseek2-ocr dream eurobert grok internlm2 jamba jina-bert-v2 jina-bert-v3 lfm2 lfm2moe "    \
+    "llada-moe nemotron nomic-bert nomic-bert-moe olmo olmo2 olmoe orion phi2 phi3 phimoe plamo "  \
+    "qwen2 qwen2moe qwen2vl stablelm starcoder2 xverse"
 static const struct {
     const char *archs, *word, *as; /* `as` NULL: the embeddings */
     bool of_columns;
 } squares[] = {
-    {"chatglm cohere2 nemotron", "attn_q", NULL, false},
-    {"exaone4 nemotron nomic-bert nomic-bert-moe", "attn_output", NULL, true},
+    {SQUARE, "attn_q", NULL, false},
+    {SQUARE " bloom dbrx exaone4 falcon gpt2 gptneox jais modern-bert mpt neo-bert qwen starcoder",
+     "attn_output", NULL, true},
     {"dots1 olmoe", "attn_k", "attn_q", false},
 };
 

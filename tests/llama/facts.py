@@ -364,12 +364,22 @@ def nextn(f):
         f.check(f"info says {said!r} instead of {text!r}", said == text)
 
 
+def without_alpha(f):
+    """HunYuan's positions of type dynamic are scaled by alpha, and not at all without it."""
+    dynamic = {"type": "dynamic", "factor": 4.0}
+    f.convert("hunyuan-dense", {"rope_scaling": dynamic})
+    f.key("rope.freq_base", 10000.0)
+    f.convert("hunyuan-dense", {"rope_scaling": dict(dynamic, alpha=50.0)})
+    f.check(f"hunyuan-dense: {f.keys['rope.freq_base']}", f.keys["rope.freq_base"] > 1e5)
+
+
 def shapes(f):
     """What llama.cpp derives of other keys, whatever config.json says."""
     wide = {f"model.layers.{i}.self_attn.{x}_proj.weight": s for i in range(2) for x, s in (("q", (128, 64)), ("k", (64, 64)), ("v", (64, 64)), ("o", (64, 128)))}
-    f.make("cohere2", {"head_dim": 32}, add=wide)
-    said = f.run("convert", f.model, f.back + ".gguf", "--no-tokenizer", "--no-sync", "--quiet", code=5).stderr
-    f.check(f"cohere2: {said}", "heads that together are as wide as the model" in said)
+    for name in ("cohere2", "eurobert", "exaone4"):
+        f.make(name, {"head_dim": 32}, add=dict(wide, **{f"model.layers.{i}.self_attn.{x}_norm.weight": (32,) for i in range(2) for x in "qk" if name == "exaone4"}))
+        said = f.run("convert", f.model, f.back + ".gguf", "--no-tokenizer", "--no-sync", "--quiet", code=5).stderr
+        f.check(f"{name}: {said}", "heads that together are as wide as the model" in said)
     f.make("olmoe", {"num_key_value_heads": 2}, add={f"model.layers.{i}.self_attn.{x}": (32, 64)[:n] for i in range(2) for x, n in
                                                      (("k_proj.weight", 2), ("v_proj.weight", 2), ("k_norm.weight", 1))})
     said = f.run("convert", f.model, f.back + ".gguf", "--no-tokenizer", "--no-sync", "--quiet", code=5).stderr
@@ -400,7 +410,7 @@ def main():
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
     f = Facts(tare, folder)
-    for part in (routers, positions, spellings, encoders, assumed, heads, uneven, nextn, shapes, side_files, back):
+    for part in (routers, positions, spellings, encoders, assumed, heads, uneven, nextn, without_alpha, shapes, side_files, back):
         try:
             part(f)
         except (KeyError, IndexError, OSError, ValueError) as fault:

@@ -8,8 +8,9 @@ static const char *const hunyuan_defaults[] = {KV_HEADS_ALL, "rms_norm_eps = 0.0
 static const char *const hunyuan_moe_defaults[] = {
     KV_HEADS_ALL, "rms_norm_eps = 0.00001", "rope_theta = 10000",
     "h.dim = floor(hidden_size / num_attention_heads)", NULL};
-/* Positions of type dynamic are scaled once: the base grows with alpha. */
-#define DYNAMIC(x) "if(rope.type == 'dynamic', " x ")"
+/* Positions of type dynamic are scaled once: the base grows with alpha; the reference has one to assume. */
+#define DYNAMIC(x)                                                                                 \
+    "if(rope.type == 'dynamic', if(if(like_reference | 0, true, has(rope.alpha)), " x "))"
 #define KEYS_DYNAMIC_ROPE(alpha, dim)                                                              \
     {"rope.freq_base", F32,                                                                        \
      DYNAMIC("rope.theta * pow(rope.alpha | " alpha ", " dim " / (" dim " - 2))")},                \
