@@ -54,9 +54,10 @@ static const struct {
     const char *words, *suffix, *beside, *archs;
 } companions[] = {
     {"exp_probs_b", ".bias", "ffn_gate_inp",
-     "afmoe glm4moe kimi-linear laguna lfm2moe minimax-m2 minimax-m3 nemotron_h_moe"},
+     "afmoe bailingmoe3 glm4moe kimi-linear laguna lfm2moe minimax-m2 minimax-m3 nemotron_h_moe"},
     {"attn_sinks", ".weight", "attn_norm", "gpt-oss"},
     {"attn_gate", ".weight", "ssm_conv1d", "qwen35 qwen35moe qwen3next qwen4exp"},
+    {"attn_gate", ".weight", "attn_kv_a_mqa", "bailingmoe3"},
     {"ssm_ba", ".weight", "ssm_conv1d", "qwen3next"},
     {"ssm_dt", ".weight", "ssm_conv1d", "jamba mamba plamo2"},
     {"ssm_dt", ".bias", "ssm_conv1d", "jamba mamba plamo2"},

@@ -150,6 +150,9 @@ static bool op_mul(machine *m) {
 static bool op_negexp(machine *m) {
     return compute(m, TARE_PIECE_NEG_EXP);
 }
+static bool op_exp(machine *m) {
+    return compute(m, TARE_PIECE_EXP);
+}
 static bool op_softplus(machine *m) {
     return compute(m, TARE_PIECE_SOFTPLUS);
 }
@@ -236,6 +239,7 @@ static const struct operation {
     {"add", op_add, 1, 1, "arithmetic twice"},
     {"mul", op_mul, 1, 1, "arithmetic twice"},
     {"negexp", op_negexp, 0, 0, "arithmetic twice"},
+    {"exp", op_exp, 0, 0, "arithmetic twice"},
     {"softplus", op_softplus, 0, 0, "arithmetic twice"},
     {"repeat", op_repeat, 1, 1, "it is not a single row"},
     {"center", op_center, 0, 0, "arithmetic twice"},

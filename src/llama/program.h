@@ -13,7 +13,7 @@
  *   tile(d, a, b, c)   a * b * c steps of dimension d as a, b, c: b before a
  *   squeeze            leave out dimensions of 1
  *   repeat(n)          dimension 0, which is 1, n times
- *   add(x) mul(x) negexp softplus
+ *   add(x) mul(x) negexp exp softplus
  *   center             minus the mean of all elements
  *   ternary            -1, 0 or 1 times the mean of their magnitudes
  *   norm_factor norm_shift  of the weight of a batch norm: what the norm multiplies by, what it adds

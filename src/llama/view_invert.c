@@ -75,6 +75,10 @@ tare_piece_arithmetic tare_llama_undo(const tare_piece *piece, float *constant) 
     case TARE_PIECE_MUL_TWICE:
         *constant = piece->constant * piece->second;
         return TARE_PIECE_DIV;
+    case TARE_PIECE_EXP:
+        return TARE_PIECE_LOG;
+    case TARE_PIECE_LOG:
+        return TARE_PIECE_EXP;
     case TARE_PIECE_NEG_EXP:
         return TARE_PIECE_LOG_NEG;
     case TARE_PIECE_DIV:

@@ -147,6 +147,10 @@ static float compute(const tare_piece *p, float x) {
         return x * p->constant * p->second;
     case TARE_PIECE_NEG_EXP:
         return (float)-exp((double)x);
+    case TARE_PIECE_EXP:
+        return (float)exp((double)x);
+    case TARE_PIECE_LOG:
+        return (float)log((double)x);
     case TARE_PIECE_DIV:
         return x / p->constant;
     case TARE_PIECE_TERNARY:

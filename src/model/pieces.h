@@ -27,6 +27,8 @@ typedef enum tare_piece_arithmetic {
     TARE_PIECE_MUL_TWICE = 6, /* x * constant * second, rounded twice */
     TARE_PIECE_TERNARY = 7,   /* x * constant as -1, 0 or 1, over constant */
     TARE_PIECE_SOFTPLUS = 8,  /* log(1 + exp(x)) */
+    TARE_PIECE_EXP = 9,       /* exp(x) */
+    TARE_PIECE_LOG = 10,      /* log(x): of EXP */
 } tare_piece_arithmetic;
 
 /* Elements in the order of the result, slowest axis first. */

@@ -120,6 +120,37 @@ def _():
     return c, {**t, "model.hc_head.hc_head_fn": (4, 256), "model.hc_head.hc_head_base": (4,), "model.hc_head.hc_head_scale": (1,)}
 
 
+def ling3(c, i):
+    """The tensors of a layer's attention."""
+    n, group = c["num_hidden_layers"], c["layer_group_size"]
+    if (i + 1) % group and i < n // group * group:
+        return {"q_proj.weight": (64, 64), "k_proj.weight": (64, 64), "v_proj.weight": (64, 64), "o_proj.weight": (64, 64),
+                **{f"{x}_conv1d.weight": (64, 1, 4) for x in "qkv"}, "f_proj.weight": (64, 64), "g_proj.weight": (64, 64),
+                "b_proj.weight": (4, 64), "A_log": (4,), "dt_bias": (64,), "o_norm.weight": (16,)}
+    return {"q_a_proj.weight": (32, 64), "q_a_layernorm.weight": (32,), "q_b_proj.weight": (96, 32), "kv_a_proj_with_mqa.weight": (40, 64),
+            "kv_a_layernorm.weight": (32,), "kv_b_proj.weight": (128, 32), "g_proj.weight": (4, 64), "dense.weight": (64, 64)}
+
+
+@model("bailingmoe3")
+def _():
+    c = base("BailingMoeV3ForCausalLM", "bailing_moe_v3", num_hidden_layers=3, layer_group_size=2, head_dim=16, num_key_value_heads=4,
+             no_kda_lora=True, kda_safe_gate=True, kda_lower_bound=-5.0, gated_attention_proj_granularity_type="head_wise",
+             short_conv_kernel_size=4, q_lora_rank=32, kv_lora_rank=32, qk_nope_head_dim=16, qk_rope_head_dim=8, v_head_dim=16,
+             num_experts=4, num_experts_per_tok=2, moe_intermediate_size=32, moe_shared_expert_intermediate_size=32, num_shared_experts=1,
+             first_k_dense_replace=1, routed_scaling_factor=2.5, norm_topk_prob=True, score_function="sigmoid", n_group=1, topk_group=1,
+             expert_swiglu_limit_list=[None, 7.0, 7.0], share_expert_swiglu_limit_list=[None, 7.0, 7.0])
+    t = {k: v for k, v in dense(c).items() if "self_attn" not in k and not (".mlp." in k and ".0." not in k)}
+    t["model.word_embeddings.weight"] = t.pop("model.embed_tokens.weight")
+    t = experts(t, c, 4, 32, layers=(1, 2))
+    for i in range(3):
+        t.update({f"model.layers.{i}.attention.{n}": s for n, s in ling3(c, i).items()})
+    for i in (1, 2):
+        t.update({f"model.layers.{i}.mlp.{n}": s for n, s in {
+            "gate.expert_bias": (4,), "shared_experts.gate_proj.weight": (32, 64), "shared_experts.up_proj.weight": (32, 64),
+            "shared_experts.down_proj.weight": (64, 32)}.items()})
+    return c, t
+
+
 # ---- layers that predict more tokens, behind the others ---------------------------------------------
 # Under a model_type that transformers does not know, whose newest releases rename what the reference reads.
 
@@ -150,7 +181,16 @@ def _():
     return dict(c, model_type="mimo_v2_plain"), t
 
 
+@model("bailingmoe3-nextn")
+def _():
+    c, t = MODELS["bailingmoe3"][0]()
+    t = nextn(t, {"final_layernorm": (64,)}, layer=3)
+    return dict(c, num_nextn_predict_layers=1, q_lora_rank=None), {
+        k.replace("q_b_proj", "q_proj"): (96, 64) if "q_b_proj" in k else v for k, v in t.items()
+        if "q_a_" not in k}
+
+
 # Models of which the reference writes these layers alone, and the others without them; Qwen 3.5's too, but with a list of layers
 # that says what llama.cpp assumes.
 PARTS = {n: ["-mtp", "-no-mtp"] for n in ("deepseek-v32", "glm-dsa", "glm4moe")}
-PARTS.update({n: ["", "-mtp", "-no-mtp"] for n in ("hy_v3-nextn", "mimo2-nextn", "step35-nextn")})
+PARTS.update({n: ["", "-mtp", "-no-mtp"] for n in ("bailingmoe3-nextn", "hy_v3-nextn", "mimo2-nextn", "step35-nextn")})

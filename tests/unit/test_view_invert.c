@@ -155,6 +155,8 @@ static void test_arithmetic(void **state) {
                 {TARE_PIECE_MUL, TARE_PIECE_DIV, 8, 0, 8},
                 {TARE_PIECE_MUL_TWICE, TARE_PIECE_DIV, 8, 2, 16},
                 {TARE_PIECE_NEG_EXP, TARE_PIECE_LOG_NEG, 0, 0, 0},
+                {TARE_PIECE_EXP, TARE_PIECE_LOG, 0, 0, 0},
+                {TARE_PIECE_LOG, TARE_PIECE_EXP, 0, 0, 0},
                 {TARE_PIECE_AS_IS, TARE_PIECE_AS_IS, 0, 0, 0}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const tare_piece piece = {

@@ -240,6 +240,50 @@ static const tare_llama_rule kimi_rules[] = {
     RULES_LATENT,
     END_OF_RULES};
 
+/* ---- Ling 3: Kimi's delta attention without factors of its gates, latent attention in every so manieth
+ * layer and in those behind the last group -------------------------------------------------------- */
+
+#define LING_GROUPED "floor(num_hidden_layers / layer_group_size) * layer_group_size"
+#define LING_LATENT                                                                                \
+    "if((layer + 1) % layer_group_size == 0, 1, if(layer + 1 > " LING_GROUPED ", 1, 0))"
+static const char *const ling3_defaults[] = {"num_shared_experts = 1", "ling.latent = " LING_LATENT,
+                                             SIGMOID_ROUTER, NULL};
+static const tare_llama_key ling3_keys[] = {
+    {"attention.head_count_kv[]", I32, "ling.latent"},
+    KEY_VOCAB_SIZE,
+    {"ssm.conv_kernel", U32, "short_conv_kernel_size"},
+    {"kda.head_dim", U32, "head_dim"},
+    {"kda.safe_gate", BOOL, "kda_safe_gate"},
+    {"kda.gate_lower_bound", F32, "kda_lower_bound"},
+    {"attention.q_lora_rank", U32, "q_lora_rank"},
+    {"attention.kv_lora_rank", U32, "kv_lora_rank"},
+    {"rope.dimension_count", U32, "qk_rope_head_dim"},
+    {"attention.key_length", U32, "kv_lora_rank + qk_rope_head_dim"},
+    {"attention.key_length_mla", U32, "qk_nope_head_dim + qk_rope_head_dim"},
+    {"attention.value_length_mla", U32, "v_head_dim"},
+    KEY_EXPERT_FFN,
+    {"expert_shared_feed_forward_length", U32, "moe_shared_expert_intermediate_size"},
+    {"expert_shared_count", U32, "num_shared_experts"},
+    {"leading_dense_block_count", U32, "first_k_dense_replace"},
+    {"expert_weights_scale", F32, "routed_scaling_factor"},
+    {"expert_weights_norm", BOOL, "norm_topk_prob"},
+    {"swiglu_clamp_exp[]", F32,
+     "if(has(expert_swiglu_limit_list), at(expert_swiglu_limit_list, layer) | 0)"},
+    {"swiglu_clamp_shexp[]", F32,
+     "if(has(share_expert_swiglu_limit_list), at(share_expert_swiglu_limit_list, layer) | 0)"},
+    KEY_NEXTN,
+    END_OF_KEYS};
+static const tare_llama_rule ling3_rules[] = {
+    {"*.self_attn.dense@", ".self_attn.o_proj", "if(ling.latent) as_is"},
+    {"*.self_attn.f_proj@", ".self_attn.f_a_proj", "as_is"},
+    {"*.self_attn.g_proj@", ".self_attn.g_a_proj", "if(ling.latent == 0) as_is"},
+    {"=blk.#.ssm_a", NULL, "squeeze view(d0, 1) exp"},
+    {"=blk.#.ssm_conv1d_q.weight", NULL, "squeeze view(1, d0, 1, d1)"},
+    {"=blk.#.ssm_conv1d_k.weight", NULL, "squeeze view(1, d0, 1, d1)"},
+    {"=blk.#.ssm_conv1d_v.weight", NULL, "squeeze view(1, d0, 1, d1)"},
+    RULES_LATENT,
+    END_OF_RULES};
+
 /* llama.cpp requires the sections of positions; the config.json of a text model may omit them. Together
  * they are no wider than a head: where it is narrower than the usual ones, each is as many of the
  * frequencies as turn in it, which take turns. */
@@ -511,6 +555,50 @@ static const tare_llama_back kimi_back = {
     .config = kimi_back_config,
     .shapes = kimi_back_shapes};
 
+static const char *const ling3_back_config[] = {
+    "model_type = 'bailing_moe_v3'",
+    "layer_group_size = leading(attention.head_count_kv, 0) + 1",
+    "num_key_value_heads = attention.head_count",
+    "head_dim = kda.head_dim",
+    "short_conv_kernel_size = ssm.conv_kernel",
+    "no_kda_lora = true",
+    "kda_safe_gate = true", /* llama.cpp knows no other */
+    "kda_lower_bound = kda.gate_lower_bound",
+    "gated_attention_proj_granularity_type = 'head_wise'",
+    "kv_lora_rank = attention.kv_lora_rank",
+    "q_lora_rank = attention.q_lora_rank | null",
+    "qk_rope_head_dim = rope.dimension_count",
+    "qk_nope_head_dim = attention.key_length_mla - rope.dimension_count",
+    "v_head_dim = attention.value_length_mla",
+    "moe_shared_expert_intermediate_size = expert_shared_feed_forward_length",
+    "score_function = if(expert_gating_func == 2, 'sigmoid', if(expert_gating_func == 1, "
+    "'softmax'))",
+    "expert_swiglu_limit_list[] = at(swiglu_clamp_exp, layer)",
+    "share_expert_swiglu_limit_list[] = at(swiglu_clamp_shexp, layer)",
+    NULL};
+static const tare_llama_shape_row ling3_back_shapes[] = {
+    {"*.self_attn.dense@", "d0, d1"},
+    {"*.self_attn.f_proj@", "d0, d1"},
+    {"*.self_attn.g_proj@", "d0, d1"},
+    {"=blk.#.ssm_conv1d_q.weight", "head_dim * num_attention_heads, 1, short_conv_kernel_size"},
+    {"=blk.#.ssm_conv1d_k.weight", "head_dim * num_attention_heads, 1, short_conv_kernel_size"},
+    {"=blk.#.ssm_conv1d_v.weight", "head_dim * num_attention_heads, 1, short_conv_kernel_size"},
+    {"=blk.#.ssm_a", "num_attention_heads"},
+    {"*.self_attn.kv_b_proj.weight",
+     "num_attention_heads * (qk_nope_head_dim + v_head_dim), kv_lora_rank"},
+    {NULL, NULL}};
+static const tare_llama_back ling3_back = {
+    .names =
+        "model.word_embeddings model.layers. model.norm lm_head final_layernorm " HF_NORMS HF_ATTN
+            HF_MLP HF_CONFIG HF_EXPERTS HF_SHARED
+        "self_attn.q_a_proj self_attn.q_b_proj self_attn.q_a_layernorm "
+        "self_attn.kv_a_proj_with_mqa self_attn.kv_a_layernorm self_attn.b_proj self_attn.g_proj "
+        "self_attn.f_a_proj self_attn.g_a_proj "
+        "self_attn.dt_proj self_attn.A_log self_attn.q_conv1d self_attn.k_conv1d "
+        "self_attn.v_conv1d self_attn.o_norm mlp.gate.expert_bias eh_proj enorm hnorm num_experts",
+    .config = ling3_back_config,
+    .shapes = ling3_back_shapes};
+
 /* ---- MiniMax 01: lightning attention ---------------------------------------------------------- */
 
 /* Its own names of the factors of residuals, and transformers'. */
@@ -665,5 +753,20 @@ const tare_llama_arch tare_llama_family_hybrid[] = {
      .keys = kimi_keys,
      .rules = kimi_rules,
      .back = &kimi_back},
+    {.name = "bailingmoe3",
+     .classes = "BailingMoeV3ForCausalLM",
+     .requires = "if(has(layer_group_size), if(no_kda_lora | false, if(kda_safe_gate | false, "
+                 "gated_attention_proj_granularity_type == 'head_wise')), true)",
+     .tensors = ENDS QKV NORMS FFN MOE SHARED MLA
+     "attn_gate ssm_conv1d_q ssm_conv1d_k ssm_conv1d_v ssm_f_a ssm_beta ssm_a ssm_g_a ssm_dt "
+     "ssm_norm "
+     "exp_probs_b nextn.eh_proj nextn.enorm nextn.hnorm layer_output_norm",
+     .optional = "attn_gate layer_output_norm",
+     .cut = ".attention.=.self_attn. .dt_bias=.dt_proj.bias .expert_bias=.expert_bias.bias",
+     .defaults = ling3_defaults,
+     .keys = ling3_keys,
+     .rules = ling3_rules,
+     .extra_layers = "num_nextn_predict_layers",
+     .back = &ling3_back},
     {.name = NULL},
 };
