@@ -19,24 +19,54 @@ static bool is_cut(uint64_t n, uint64_t length, uint64_t n_scales) {
     return length && tare_ceil_div_u64(n, length) == n_scales;
 }
 
-/* Sets the block of rows x columns that the settings name, if there is one that cuts a matrix into so
- * many. *is_named: they name any. */
-static bool named_block(uint64_t block[2], bool *is_named, const tare_weight_search *s,
-                        uint64_t rows, uint64_t n_rows, uint64_t cols, uint64_t n_cols) {
+/* A matrix, and how many scales lie over it. */
+typedef struct grid {
+    uint64_t rows, n_rows, cols, n_cols;
+} grid;
+
+/* Blocks of rows x columns that the settings name. */
+typedef struct named_blocks {
+    size_t n;
+    size_t n_fits;     /* that cut a matrix into so many, and differ */
+    uint64_t block[2]; /* the first of them */
+} named_blocks;
+
+static void add_block(named_blocks *to, const grid *g, uint64_t rows, uint64_t cols) {
+    const uint64_t block[2] = {tare_min_u64(rows, g->rows), tare_min_u64(cols, g->cols)};
+    to->n++;
+    if (!is_cut(g->rows, rows, g->n_rows) || !is_cut(g->cols, cols, g->n_cols)) return;
+    if (to->n_fits && memcmp(block, to->block, sizeof block) == 0) return;
+    if (to->n_fits++ == 0) memcpy(to->block, block, sizeof block);
+}
+
+static void add_group_block(named_blocks *to, const grid *g, const tare_weight_group *group) {
+    if (group->has_block)
+        add_block(to, g, group->block[0], group->block[1]);
+    else if (group->group)
+        add_block(to, g, 1, group->group);
+}
+
+/* The blocks that the settings name for all weights; else those of all groups, of which that of the
+ * weight's own group counts where several fit. */
+static tare_status find_blocks(named_blocks *out, const tare_weight *w, const tare_weight_search *s,
+                               const grid *g, tare_error *err) {
+    const tare_weight_group *group;
+    named_blocks own = {0};
     uint64_t all[2];
-    const bool has_all =
-        tare_weight_setting_pair(all, &s->settings, s->settings.config, "weight_block_size");
-    for (size_t i = 0; i <= s->modules.n_groups; i++) {
-        const tare_weight_group *g = i ? &s->modules.groups[i - 1] : NULL;
-        const uint64_t run[2] = {1, g ? g->group : 0};
-        const uint64_t *pair = g ? g->has_block ? g->block : run : all;
-        if (!(g ? g->has_block || g->group : has_all)) continue;
-        *is_named = true;
-        if (!is_cut(rows, pair[0], n_rows) || !is_cut(cols, pair[1], n_cols)) continue;
-        memcpy(block, pair, 2 * sizeof *pair);
-        return true;
-    }
-    return false;
+    *out = own;
+    if (tare_weight_setting_pair(all, &s->settings, s->settings.config, "weight_block_size"))
+        add_block(out, g, all[0], all[1]);
+    if (out->n_fits) return TARE_OK;
+    for (size_t i = 0; i < s->modules.n_groups; i++) add_group_block(out, g, &s->modules.groups[i]);
+    if (out->n_fits < 2) return TARE_OK;
+    TARE_TRY(tare_weight_group_of(&group, &s->modules, w->stem, err));
+    if (group) add_group_block(&own, g, group);
+    *out = own;
+    return own.n_fits ? TARE_OK
+                      : tare_weight_refuse(w, s,
+                                           "blocks of more than one size that config_groups names "
+                                           "fit its scales, and no targets say which it has",
+                                           err);
 }
 
 /* How many numbers of a dimension share one factor, where no settings say it; 0: nothing tells. Published
@@ -84,18 +114,18 @@ static bool lay_first(tare_weight *w, const tare_tensor *scales) {
     return w->block_rows && w->group;
 }
 
-bool tare_weight_lay_scales(tare_weight *w, const tare_weight_search *s,
-                            const tare_tensor *scales) {
+tare_status tare_weight_lay_scales(bool *fits, tare_weight *w, const tare_weight_search *s,
+                                   const tare_tensor *scales, tare_error *err) {
     const uint32_t n = w->n_dims, leading = n > 2 ? n - 2 : 0;
     const uint64_t rows = n > 1 ? w->dims[n - 2] : 1, cols = n ? w->dims[n - 1] : 1;
     uint64_t n_rows = 1, n_cols = 1, dims[TARE_MAX_DIMS];
-    if (scales->n_elements == 0) return false;
-    if (lay_first(w, scales)) return true;
+    *fits = scales->n_elements != 0 && lay_first(w, scales);
+    if (scales->n_elements == 0 || *fits) return TARE_OK;
     if (scales->n_elements != 1) {
         const uint32_t m = squeeze(dims, scales, n);
-        if (m < leading || m > n) return false;
+        if (m < leading || m > n) return TARE_OK;
         for (uint32_t d = 0; d < leading; d++)
-            if (dims[d] != w->dims[d]) return false;
+            if (dims[d] != w->dims[d]) return TARE_OK;
         const uint32_t rest = m - leading;
         if (rest > 1) n_rows = dims[leading];
         if (rest > 0) n_cols = dims[m - 1];
@@ -109,7 +139,7 @@ bool tare_weight_lay_scales(tare_weight *w, const tare_weight_search *s,
             n_rows = 1;
             n_cols = cols;
         } else if (is_list || is_across) {
-            if (n_cols != rows || (leading && is_across && rows == cols)) return false;
+            if (n_cols != rows || (leading && is_across && rows == cols)) return TARE_OK;
             n_rows = n_cols;
             n_cols = 1;
         }
@@ -118,16 +148,20 @@ bool tare_weight_lay_scales(tare_weight *w, const tare_weight_search *s,
     const bool is_whole = n_rows == rows && rows > 1 && cols % n_cols == 0;
     uint64_t block[2] = {usual_block(rows, n_rows),
                          is_whole ? cols / n_cols : usual_block(cols, n_cols)};
-    bool is_named = false;
-    if ((n_rows > 1 || n_cols > 1) &&
-        !named_block(block, &is_named, s, rows, n_rows, cols, n_cols) && is_named && n_rows > 1 &&
-        n_cols > 1 && !is_whole)
-        return false; /* of another block than any that is named */
+    if (n_rows > 1 || n_cols > 1) {
+        named_blocks named;
+        TARE_TRY(find_blocks(&named, w, s, &(grid){rows, n_rows, cols, n_cols}, err));
+        if (named.n_fits)
+            memcpy(block, named.block, sizeof block);
+        else if (named.n && n_rows > 1 && n_cols > 1 && !is_whole)
+            return TARE_OK; /* of another block than any that is named */
+    }
     w->block_rows = tare_min_u64(block[0], rows);
     w->group = tare_min_u64(block[1], cols);
     w->n_groups = w->scale_line = n_cols;
     w->matrix_rows = rows;
-    return w->block_rows && w->group;
+    *fits = w->block_rows && w->group;
+    return TARE_OK;
 }
 
 void tare_weight_lay_parts(tare_weight *w, uint64_t groups, uint64_t length) {

@@ -63,12 +63,13 @@ static tare_status check_zeros(const tare_weight *w, const tare_weight_search *s
 TARE_SCHEME_FITS(fp8) {
     const tare_tensor *codes = tare_weight_part(w, s, TARE_PART_CODES);
     const tare_tensor *scales = tare_weight_part(w, s, TARE_PART_SCALES);
-    bool is_tiled, is_comfy;
+    bool is_tiled, is_comfy, is_laid;
     if (!is_fp8(codes) || (!is_float(scales) && !is_exponents(scales))) return TARE_OK;
     TARE_TRY(tiles_of(&is_tiled, &is_comfy, w, s, "", err));
     if (is_tiled && !is_comfy) return TARE_OK; /* microscaling */
     tare_weight_shape_of(w, codes, 1);
-    if (!tare_weight_lay_scales(w, s, scales)) {
+    TARE_TRY(tare_weight_lay_scales(&is_laid, w, s, scales, err));
+    if (!is_laid) {
         w->n_dims = 0; /* not its scale */
         return TARE_OK;
     }

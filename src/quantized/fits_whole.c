@@ -232,8 +232,11 @@ static tare_status lay_packed(tare_weight *w, const tare_weight_search *s, tare_
     const tare_tensor *scales = tare_weight_part(w, s, TARE_PART_SCALES);
     const uint64_t groups = codes->n_rows ? scales->n_elements / codes->n_rows : 0;
     uint64_t length;
-    if (scales->n_elements == 1 && w->n_dims == 2 && tare_weight_lay_scales(w, s, scales))
-        return TARE_OK;
+    bool is_laid;
+    if (scales->n_elements == 1 && w->n_dims == 2) {
+        TARE_TRY(tare_weight_lay_scales(&is_laid, w, s, scales, err));
+        if (is_laid) return TARE_OK;
+    }
     if (groups == 0 || scales->n_elements % codes->n_rows)
         return tare_weight_misfit(w, s, TARE_PART_SCALES, err);
     TARE_TRY(uneven_group(&length, w, s, groups, err));
@@ -302,10 +305,11 @@ TARE_SCHEME_FITS(scaled_bytes) {
         return TARE_OK;
     tare_weight_shape_of(w, codes, 1);
     /* Quanto's scales that lie across are of columns */
+    bool is_laid;
     const bool is_by_column = tare_str_ends(codes->name, TARE_STR("._data")) && codes->n_rows > 1 &&
                               scales->n_elements > 1 && scales->n_rows == 1;
-    if (is_by_column || !tare_weight_lay_scales(w, s, scales))
-        return tare_weight_misfit(w, s, TARE_PART_SCALES, err);
+    TARE_TRY(tare_weight_lay_scales(&is_laid, w, s, scales, err));
+    if (is_by_column || !is_laid) return tare_weight_misfit(w, s, TARE_PART_SCALES, err);
     if (zeros && !are_zeros(zeros, scales)) return tare_weight_misfit(w, s, TARE_PART_ZEROS, err);
     TARE_TRY(tare_weight_check_zeros(w, s, err));
     w->bits = 8;
@@ -421,6 +425,7 @@ TARE_SCHEME_FITS(gemma) {
     const tare_tensor *codes = tare_weight_part(w, s, TARE_PART_CODES);
     const tare_tensor *scales = tare_weight_part(w, s, TARE_PART_SCALES);
     static const char *const makers[] = {"gemma", NULL};
+    bool is_laid;
     uint64_t bits;
     if (!tare_weight_is_of(&s->settings, makers) || codes->encoding->id != TARE_ENCODING_U8 ||
         codes->n_dims != 2 || !is_float(scales) || scales->n_dims == 0 ||
@@ -433,8 +438,8 @@ TARE_SCHEME_FITS(gemma) {
                                   "(num_bits)",
                                   err);
     tare_weight_shape_of(w, codes, 8 / bits);
-    if (!tare_weight_lay_scales(w, s, scales))
-        return tare_weight_misfit(w, s, TARE_PART_SCALES, err);
+    TARE_TRY(tare_weight_lay_scales(&is_laid, w, s, scales, err));
+    if (!is_laid) return tare_weight_misfit(w, s, TARE_PART_SCALES, err);
     w->line = codes->cols;
     w->bits = (uint32_t)bits;
     w->value = TARE_VALUE_WHOLE;

@@ -163,7 +163,10 @@ static const tare_weight_target *find_name(const tare_weight_targets *names, tar
 }
 
 tare_status tare_weight_group_of(const tare_weight_group **out, const tare_weight_modules *modules,
-                                 tare_str module, tare_error *err) {
+                                 tare_str stem, tare_error *err) {
+    const tare_str weight = TARE_STR(".weight");
+    const bool is_weight = tare_str_ends(stem, weight);
+    const tare_str module = {stem.ptr, stem.len - (is_weight ? weight.len : 0)};
     const tare_weight_target *named = find_name(&modules->names, module);
     bool is_found = named != NULL;
     *out = named ? named->of : NULL;

@@ -48,9 +48,10 @@ typedef struct tare_weight_modules {
 tare_status tare_weight_modules_read(tare_weight_modules *out, const tare_weight_settings *s,
                                      tare_model *m, tare_arena *arena, tare_error *err);
 void tare_weight_modules_free(tare_weight_modules *modules);
-/* The group whose targets name a module; NULL: none does, or several that differ. */
+/* The group whose targets name the module of a weight; NULL: none does, or several that differ. `stem` is
+ * what the names of the weight's parts begin with: the module's name, or that of its weight. */
 tare_status tare_weight_group_of(const tare_weight_group **out, const tare_weight_modules *modules,
-                                 tare_str module, tare_error *err);
+                                 tare_str stem, tare_error *err);
 /* The first of Gemma's objects whose pattern matches a module; NULL: none does. */
 tare_status tare_weight_gemma_of(const tare_json_node **out, const tare_weight_modules *modules,
                                  tare_str module, tare_error *err);

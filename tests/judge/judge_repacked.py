@@ -96,7 +96,7 @@ def prepare(name, settings, make, work):
     with open(os.path.join(source, "config.json")) as f:
         config = {**json.load(f), **LLAMA, "intermediate_size": cols}
     if "quantization_config" in config:
-        config["quantization_config"] = json.loads(json.dumps(config["quantization_config"]).replace("^x$", "down_proj").replace('["x"]', f'["{MATRIX}"]').replace("re:^x", "re:.*down_proj$"))
+        config["quantization_config"] = json.loads(json.dumps(config["quantization_config"]).replace("re:^x$", "re:.*down_proj$").replace("^x$", "down_proj").replace('["x"]', f'["{MATRIX}"]').replace("re:^x", "re:.*down_proj$"))
     with open(os.path.join(source, "config.json"), "w") as f:
         json.dump(config, f)
     return source, right

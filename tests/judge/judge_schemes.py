@@ -469,6 +469,15 @@ def uneven(kind):
     return make
 
 
+def ct_blocks(rows, cols):
+    """Blocks that do not divide the matrix, so that others take as many scales."""
+    def make(m):
+        o, i = m.shape
+        q, s = m.fp8(), m.scales(-(-o // rows), -(-i // cols))
+        return {"x.weight": ("F8_E4M3", q), "x.weight_scale": ("F32", s)}, E4M3[q] * np.repeat(np.repeat(s, rows, 0)[:o], cols, 1)[:, :i]
+    return make
+
+
 def one_scale(m):
     q, s = m.codes(4), m.scales(1)
     return {"x.weight_packed": ("I32", dense(q, 4)), "x.weight_scale": ("F32", s), "x.weight_shape": ("I64", np.array(m.shape))}, (q - 8).astype(F) * s
@@ -593,6 +602,7 @@ SCHEMES = {
     "compressed-tensors narrow by its bits": (ct(3), narrow(packed(3, 1), 100)),
     **{f"compressed-tensors by {t}": (ct_groups(**{t: {"num_bits": 4}, "y": {"num_bits": 8}, "Linear": {"num_bits": 8, "symmetric": False, "actorder": "group"}}), packed(4, 3)) for t in ("x", "re_x")},
     "compressed-tensors 3 bits by name": (ct_groups(x={"num_bits": 3}, y={"num_bits": 4}), narrow(packed(3, 1), 4)),
+    **{f"compressed-tensors blocks by {t}": (ct_groups(y={"num_bits": 8, "block_structure": [48, 100]}, **{t: {"num_bits": 8, "block_structure": [32, 128]}}), ct_blocks(32, 128)) for t in ("x", "re_x", "re_x$")},
     "compressed-tensors one word": (ct(3), narrow(loose(3), 10)), "compressed-tensors stack": (None, packed_stack),
     "compressed-tensors preset": ({"quant_method": "compressed-tensors", "config_groups": {
         "W4A16": ["re:.*q_proj"], "group_1": {"weights": {"num_bits": 8}}}}, packed(4, 3)),
@@ -624,6 +634,7 @@ REFUSED = {
     "quantization_config.version": (ct(3), narrow(loose(3), 100)), "num_bits": (None, narrow(packed(4, 1), 4)),
     "more than one number of bits": ({"quant_method": "compressed-tensors", "config_groups": {
         str(b): {"weights": {"num_bits": b}} for b in (4, 8)}}, narrow(packed(8, 1), 4)),
+    "blocks of more than one size": (ct_groups(y={"num_bits": 8, "block_structure": [48, 100]}, z={"num_bits": 8, "block_structure": [32, 128]}), ct_blocks(32, 128)),
     "before 0.20": (ct(3, version="new"), narrow(loose(3), 100)), "0.20 or later": (None, narrow(loose(3), 100)),
     "exl2": (None, {"x.q_weight": ("I32", np.zeros((4, 4))), "x.q_scale": ("I32", np.zeros((4, 4)))}),
     "exl3": (None, {"x.trellis": ("I16", np.zeros((4, 4, 8)))}), "aqlm": (None, {"x.codes": ("I8", np.zeros((4, 4, 1))), "x.codebooks": ("F16", np.ones((1, 4)))}),
