@@ -253,6 +253,30 @@ TARE_SCHEME_FITS(awq) {
 
 /* ---- Quark ------------------------------------------------------------------------------------- */
 
+typedef struct quark_types {
+    bool is_signed, is_unsigned;
+} quark_types;
+
+static void add_quark_type(quark_types *to, const tare_json_node *settings) {
+    const tare_json_node *weight = tare_json_member(settings, TARE_STR("weight"));
+    const tare_str type = tare_json_node_text(tare_json_member(weight, TARE_STR("dtype")));
+    to->is_signed = to->is_signed || tare_str_is(type, "int4");
+    to->is_unsigned = to->is_unsigned || tare_str_is(type, "uint4");
+}
+
+/* What the codes of the model are, or some of them: other types have no codes in words. */
+static quark_types quark_types_of(const tare_weight_search *s) {
+    const char *const layers[] = {"layer_quant_config", "layer_type_quant_config"};
+    quark_types types = {0};
+    add_quark_type(&types, tare_json_member(s->settings.config, TARE_STR("global_quant_config")));
+    for (size_t i = 0; i < sizeof layers / sizeof *layers; i++) {
+        const tare_json_node *all = tare_json_member(s->settings.config, tare_str_of(layers[i]));
+        for (const tare_json_node *own = all ? all->child : NULL; own; own = own->next)
+            add_quark_type(&types, own);
+    }
+    return types;
+}
+
 TARE_SCHEME_FITS(quark) {
     const tare_tensor *codes = tare_weight_part(w, s, TARE_PART_CODES);
     const tare_tensor *scales = tare_weight_part(w, s, TARE_PART_SCALES);
@@ -264,8 +288,15 @@ TARE_SCHEME_FITS(quark) {
         codes->dims[1] * 8 != scales->dims[1] || zeros->dims[0] != scales->dims[0] ||
         zeros->dims[1] != codes->dims[1])
         return tare_weight_misfit(w, s, TARE_PART_SCALES, err);
+    const quark_types types = quark_types_of(s);
+    if (types.is_signed && types.is_unsigned)
+        return tare_weight_refuse(w, s,
+                                  "quark: some layers have codes with a sign (int4), others not "
+                                  "(uint4)",
+                                  err);
     w->bits = 4;
     TARE_TRY(set_shape(w, s, scales->dims[1], codes->dims[0], scales->dims[0], err));
+    if (types.is_signed) w->value = TARE_VALUE_SIGNED;
     w->order = TARE_ORDER_ACROSS;
     w->awq_order = tare_weight_setting_word(&s->settings, "export.pack_method", methods) == 0;
     w->scale_order = TARE_SCALES_BY_GROUP;

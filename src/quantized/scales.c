@@ -133,7 +133,7 @@ static tare_status zeros_along(float *out, const reading *r) {
     return TARE_OK;
 }
 
-/* The same, eight rows a word, in AWQ's order. */
+/* The same, eight rows a word, in AWQ's order; with a sign where the codes have one. */
 static tare_status zeros_across(float *out, const reading *r) {
     const tare_weight *w = r->w;
     const uint64_t line = w->n_rows / 8, word = r->first / 8;
@@ -143,8 +143,9 @@ static tare_status zeros_across(float *out, const reading *r) {
         for (uint64_t i = 0; i < r->n; i++) {
             const uint64_t at = r->first + i - word * 8;
             const uint32_t k = w->awq_order ? tare_weight_awq_order[at % 8] : (uint32_t)(at % 8);
-            out[i * w->n_groups + g] =
-                (float)(tare_load_le32(r->bytes + at / 8 * 4) >> (4 * k) & 15);
+            const int32_t code = (int32_t)(tare_load_le32(r->bytes + at / 8 * 4) >> (4 * k) & 15);
+            const bool is_negative = w->value == TARE_VALUE_SIGNED && code >= 8;
+            out[i * w->n_groups + g] = (float)(is_negative ? code - 16 : code);
         }
     }
     return TARE_OK;

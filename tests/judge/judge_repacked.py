@@ -27,12 +27,12 @@ BLOCKS = {"gptq": "Q5_0", "gptq 3 bits": "Q4_0", "gptq v2": "Q4_0", "gptq words"
           "compressed-tensors channel": "Q4_0", "compressed-tensors old 3": "Q4_0", "compressed-tensors old 5": "Q5_0",
           "compressed-tensors old 6": "Q8_0", "compressed-tensors old 7": "Q8_0", "compressed-tensors preset": "Q4_0", "mlx text model": "Q4_1", "mxfp4": "MXFP4", "quark mxfp4": "MXFP4", "mlx mxfp4": "MXFP4",
           "int8": "Q8_0", "quanto": "Q8_0", "mlx 2": "Q4_1", "mlx 3": "Q4_1", "mlx 4": "Q4_1", "mlx 5": "Q5_1", "metal": "Q4_1",
-          "quark int4": "Q5_0", "bitnet auto": "TQ2_0", "deepseek 4 experts": "MXFP4", "nvfp4": "NVFP4", "nvfp4 ct": "NVFP4", "mlx nvfp4": "NVFP4"}
+          "quark int4": "Q5_0", "quark signed": "Q5_0", "quark signed order": "Q5_0", "bitnet auto": "TQ2_0", "deepseek 4 experts": "MXFP4", "nvfp4": "NVFP4", "nvfp4 ct": "NVFP4", "mlx nvfp4": "NVFP4"}
 # what is kept of packed weights and of ggml's blocks, groups of 32 where there is a choice
 TARGETS = ["mlx2:g32", "mlx3:g32", "mlx4:g32", "mlx5:g32", "mlx6:g32", "mlx8:g32", "w4a16:g32", "w8a16:g32", "w4a16_asym:g32", "w8a8",
            "fp8_dynamic", "fp8_block", "nvfp4a16", "nvfp4_modelopt", "mxfp4", "mxfp8", "mlx_mxfp4", "mlx_mxfp8", "mlx_nvfp4"]
 KEPT = {name: to for to, names in {
-    "mlx4 mlx5 mlx6 mlx8 w8a16 w4a16_asym": ("gptq", "gptq words", "awq", "compressed-tensors zero", "quark int4",),
+    "mlx4 mlx5 mlx6 mlx8 w8a16 w4a16_asym": ("gptq", "gptq words", "awq", "compressed-tensors zero", "quark int4", "quark signed", "quark signed order",),
     "mlx3 mlx4 mlx5 mlx6 mlx8 w4a16 w8a16 w4a16_asym": ("gptq 3 bits", "gptq planar 3", "compressed-tensors 3", "compressed-tensors zero 3",),
     "mlx2 mlx3 mlx4 mlx5 mlx6 mlx8 w4a16 w8a16 w4a16_asym": ("gptq v2", "compressed-tensors 2",),
     "mlx4 mlx5 mlx6 mlx8 w8a16 w4a16_asym w8a8": ("awq gemv",),

@@ -543,11 +543,19 @@ def int4_awq(m):
         np.where(q > 7, q - 16, q).astype(F) * wide(s, i) * number("BF16", p)
 
 
-def quark4(m, g=64):
-    o, i = m.shape
-    q, z, s = m.codes(4), m.codes(4, (i // g, o)), m.halves(i // g, o)
-    return {"x.weight": ("I32", dense(q.T, 4)), "x.weight_zero_point": ("I32", dense(z, 4)), "x.weight_scale": ("BF16", s)}, \
-        (q - np.repeat(z, g, 0).T).astype(F) * np.repeat(number("BF16", s), g, 0).T
+def quark4(middle=0, order=range(8), g=64):
+    """Codes, and zero points, from `-middle` on: in two's complement."""
+    def make(m):
+        (o, i), at = m.shape, list(order)
+        q, z, s = m.codes(4) - middle, m.codes(4, (i // g, o)) - middle, m.halves(i // g, o)
+        words = [dense((a & 15).reshape(len(a), -1, 8)[..., at].reshape(a.shape), 4) for a in (q.T, z)]
+        return {"x.weight": ("I32", words[0]), "x.weight_zero_point": ("I32", words[1]), "x.weight_scale": ("BF16", s)}, \
+            (q - np.repeat(z, g, 0).T).astype(F) * np.repeat(number("BF16", s), g, 0).T
+    return make
+
+
+def quark(type, **more):
+    return {"quant_method": "quark", "global_quant_config": {"weight": {"dtype": type, "qscheme": "per_group", "group_size": 64}}, **more}
 
 
 def experts(m):
@@ -625,7 +633,8 @@ SCHEMES = {
     "mlx nvfp4": (None, nvfp4("mlx")), "mlx mxfp4": (None, fp4("x.weight", "x.scales", "U32")), "mlx mxfp8": (None, mlx_fp8),
     **{f"mlx {b}": ({"bits": b, "group_size": 64}, mlx(b, 64)) for b in (2, 3, 4, 5, 6, 8)}, "metal": ({"quant_method": "metal", "group_size": 32}, mlx(4, 32, ".qbiases")),
     "bitsandbytes": (None, bnb4(False)), "bitsandbytes nested": (None, bnb4(True)), "bitsandbytes 8": (None, bnb8),
-    **{f"hqq {b} axis {a}": (None, hqq(b, 64, a)) for b in (1, 2, 3, 4, 8) for a in (1, 0)}, "quark int4": (None, quark4),
+    **{f"hqq {b} axis {a}": (None, hqq(b, 64, a)) for b in (1, 2, 3, 4, 8) for a in (1, 0)}, "quark int4": (None, quark4()),
+    "quark signed": (quark("int4", export={"pack_method": "reorder"}), quark4(8, (0, 2, 4, 6, 1, 3, 5, 7))), "quark signed order": (quark("int4"), quark4(8)),
     "gemma 2": ({"quant_method": "gemma", "num_bits": 2}, gemma(2)), "gemma 4": ({"quant_method": "gemma", "module_quant_configs": {"^x$": {"num_bits": 4}}}, gemma(4)),
     "bitnet": ({"quant_method": "bitnet"}, bitnet(False)), "bitnet auto": ({"quant_method": "bitnet", "linear_class": "autobitlinear"}, bitnet(True)),
     "int4-awq": (None, int4_awq),
@@ -635,6 +644,7 @@ REFUSED = {
     "more than one number of bits": ({"quant_method": "compressed-tensors", "config_groups": {
         str(b): {"weights": {"num_bits": b}} for b in (4, 8)}}, narrow(packed(8, 1), 4)),
     "blocks of more than one size": (ct_groups(y={"num_bits": 8, "block_structure": [48, 100]}, z={"num_bits": 8, "block_structure": [32, 128]}), ct_blocks(32, 128)),
+    "quark: some layers": (quark("uint4", layer_quant_config={"*.x": {"weight": {"dtype": "int4"}}}), quark4()),
     "before 0.20": (ct(3, version="new"), narrow(loose(3), 100)), "0.20 or later": (None, narrow(loose(3), 100)),
     "exl2": (None, {"x.q_weight": ("I32", np.zeros((4, 4))), "x.q_scale": ("I32", np.zeros((4, 4)))}),
     "exl3": (None, {"x.trellis": ("I16", np.zeros((4, 4, 8)))}), "aqlm": (None, {"x.codes": ("I8", np.zeros((4, 4, 1))), "x.codebooks": ("F16", np.ones((1, 4)))}),
