@@ -66,7 +66,8 @@ static int check_usage(const cli_command *command, const cli_write *w, tare_llam
         return cli_usage(
             command,
             "--name, --metadata, --pre, --mmproj, --mtp, --no-mtp, --target-model, "
-            "--vocab-only and --no-tokenizer are for a Hugging Face model that becomes GGUF");
+            "--vocab-only, --no-tokenizer and --like-reference are for a Hugging Face model that "
+            "becomes GGUF");
     return CLI_YES;
 }
 
