@@ -115,6 +115,7 @@ typedef struct tare_tensor_note {
     tare_status refused_as;
     int64_t refused_about; /* the stored tensor that this is about; -1: its codes */
     const char *unused;    /* that it looks like a part of a packed weight and is none; NULL */
+    const tare_encoding *numbers; /* that its bytes are, where its type does not say; NULL */
 } tare_tensor_note;
 
 struct tare_packed_weights;

@@ -52,6 +52,17 @@ static tare_status note_part(tare_weight_search *s, int64_t i, const tare_scheme
     return TARE_OK;
 }
 
+/* Bytes that are small floats: tiles of them are filled up with others. */
+static void note_scales(tare_weight_search *s, const tare_weight *w) {
+    const int64_t i = w->parts[TARE_PART_SCALES];
+    if (tensor(s, i)->encoding->id != TARE_ENCODING_U8 || w->scale_order == TARE_SCALES_TILED)
+        return;
+    if (w->scale_value == TARE_SCALE_E8M0)
+        s->m->notes[i].numbers = tare_encoding_get(TARE_ENCODING_F8_E8M0);
+    if (w->scale_value == TARE_SCALE_E4M3)
+        s->m->notes[i].numbers = tare_encoding_get(TARE_ENCODING_F8_E4M3);
+}
+
 /* ---- schemes ----------------------------------------------------------------------------------- */
 
 /* Finds the parts; false: one that is required is missing, or has another weight already. */
@@ -137,6 +148,7 @@ static tare_status try_scheme(bool *is_taken, tare_weight_search *s, const tare_
     }
     for (size_t p = 0; p < TARE_SCHEME_PARTS && row->parts[p].suffix; p++)
         if (found[p] >= 0) s->weight_of[found[p]] = (int64_t)s->n_weights;
+    note_scales(s, &w);
     return tare_weight_add(s, &w, err);
 }
 

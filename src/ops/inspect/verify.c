@@ -105,6 +105,12 @@ static uint64_t bytes_there(const tare_model *m, const tare_plane *plane) {
     return plane->offset >= size ? 0 : tare_min_u64(plane->size, size - plane->offset);
 }
 
+/* What the bytes of a tensor are: of scales of packed weights its type may not say it. */
+static const tare_encoding *numbers_of(const tare_model *m, size_t tensor) {
+    const tare_encoding *numbers = m->notes ? m->notes[tensor].numbers : NULL;
+    return numbers ? numbers : m->catalog.tensors[tensor].encoding;
+}
+
 /* `hash` NULL: no digest is needed. */
 static tare_status verify_plane(const verify_walk *w, size_t tensor, uint32_t p, tare_sha256 *hash,
                                 const tare_walk_job *job, tare_error *err) {
@@ -112,7 +118,7 @@ static tare_status verify_plane(const verify_walk *w, size_t tensor, uint32_t p,
     const uint32_t unit = t->encoding->planes[p].unit_bytes;
     const size_t piece = tare_walk_piece(t, p);
     tare_pattern_site sites[TARE_MAX_PATTERNS];
-    const size_t n_sites = tare_patterns_of(sites, t->encoding);
+    const size_t n_sites = tare_patterns_of(sites, numbers_of(w->model, tensor));
 
     uint64_t there = bytes_there(w->model, &t->planes[p]);
     tare_bad_patterns sum = {{0}, {0}};
