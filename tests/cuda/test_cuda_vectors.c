@@ -180,7 +180,7 @@ static void vectors_decode_as_on_the_cpu(void **state) {
     printf("%llu layers, %llu segments decoded, %llu of them by the host\n",
            (unsigned long long)sum.n_layers, (unsigned long long)sum.n_segments,
            (unsigned long long)sum.n_host);
-    assert_true(sum.n_segments > 3 * sum.n_host);
+    assert_true(sum.n_segments > 2 * sum.n_host); /* which derived layers are left to */
     assert_int_equal(cuda_uncovered(&sum.coverage, IN_VECTORS), 0);
 }
 

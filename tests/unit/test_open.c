@@ -246,7 +246,9 @@ static void test_other_content(void **state) {
     CHECK_CONTENT("version https://git-lfs.github.com/spec/v1\n", TARE_ERR_UNSUPPORTED, "LFS");
     CHECK_CONTENT("\xef\xbb\xbf \n<!DocType html>", TARE_ERR_UNSUPPORTED, "HTML");
     CHECK_CONTENT("\x08\x07\x12\x07pytorch\x42\x02\x10\x11", TARE_ERR_CORRUPT, "no graph");
-    CHECK_CONTENT("\x08\x05\x12\x2a\x0a\x11\x0a\x05input", TARE_ERR_UNSUPPORTED, "Core ML");
+    CHECK_CONTENT("\x08\x05\x12\x2a\x0a\x11\x0a\x05input\x12\x08"
+                  "an image",
+                  TARE_ERR_UNSUPPORTED, "Core ML");
     CHECK_CONTENT("\x1f\x8b\x08\x00", TARE_ERR_UNSUPPORTED, "gzip");
     CHECK_CONTENT("\x28\xb5\x2f\xfd\x04", TARE_ERR_UNSUPPORTED, "zstd");
 }
