@@ -456,6 +456,7 @@ static void pieces(maker *m, const char *file) {
     add_derived(m, "turned", "q8_0", &of[2], 400);
     add_derived(m, "part", "q4_0", &of[3], 0);
     end(m, file, NULL);
+    drop(m);
 }
 
 int main(int argc, char **argv) {
