@@ -148,7 +148,8 @@ static bool function_loads(const values *s, tare_error *why) {
 
 /* Where a head is not turned, and so nothing is said of how much of it. */
 static const char unturned[] =
-    "arwkv7 bert bloom deepseek2-ocr gpt2 jais jamba jina-bert-v2 mamba mamba2 mpt nemotron_h "
+    "arwkv7 bert bloom deepseek2-ocr glm5-next gpt2 jais jamba jina-bert-v2 mamba mamba2 mpt "
+    "nemotron_h "
     "nemotron_h_moe refact rwkv6 rwkv6qwen2 rwkv7 starcoder t5 t5encoder wavtokenizer-dec";
 /* Where all of a head turns, whatever the key says. */
 static const char turned_whole[] =

@@ -23,13 +23,14 @@ static const struct {
     unsigned part;
 } parts[] = {
     {"", "_shexp", OTHER + 0}, /* OTHER: parts that a block may be without */
-    {"", "_chexps", OTHER + 1},    {"nextn.", "", OTHER + 2},       {"vis_", "", OTHER + 3},
-    {"indexer.", "", OTHER + 4},   {"channel_mix_", "", OTHER + 5}, {"cross_attn_", "", OTHER + 6},
-    {"inp_gate", "", OTHER + 7},   {"proj", "", OTHER + 7},         {"post_norm", "", OTHER + 7},
-    {"per_layer_", "", OTHER + 7}, {"", "_exps", EXPERTS},          {"ffn_gate_inp", "", EXPERTS},
-    {"ffn_gate", "", DENSE},       {"ffn_down", "", DENSE},         {"ffn_up", "", DENSE},
-    {"attn_norm", "", WHOLE},      {"attn_output_norm", "", WHOLE}, {"attn_", "", ATTENTION},
-    {"ssm_", "", STATE},           {"time_mix_", "", TIME_MIX},     {"shortconv.", "", CONVOLUTION},
+    {"", "_chexps", OTHER + 1},      {"nextn.", "", OTHER + 2},     {"vis_", "", OTHER + 3},
+    {"indexer.", "", OTHER + 4},     {"indexer_", "", OTHER + 4},   {"channel_mix_", "", OTHER + 5},
+    {"cross_attn_", "", OTHER + 6},  {"inp_gate", "", OTHER + 7},   {"proj", "", OTHER + 7},
+    {"post_norm", "", OTHER + 7},    {"per_layer_", "", OTHER + 7}, {"", "_exps", EXPERTS},
+    {"ffn_gate_inp", "", EXPERTS},   {"ffn_gate", "", DENSE},       {"ffn_down", "", DENSE},
+    {"ffn_up", "", DENSE},           {"attn_norm", "", WHOLE},      {"attn_output_norm", "", WHOLE},
+    {"attn_", "", ATTENTION},        {"ssm_", "", STATE},           {"time_mix_", "", TIME_MIX},
+    {"shortconv.", "", CONVOLUTION},
 };
 
 /* What llama.cpp runs without, in all architectures. */
@@ -41,7 +42,8 @@ static const char optional[] =
 static const char own_sinks[] = "granite_swa hy_v4";
 /* Architectures whose head is never the embeddings. */
 static const char own_head[] =
-    "apertus arwkv7 baichuan bailingmoe bailingmoe2 codeshell dbrx dots1 exaone-moe gpt-oss "
+    "apertus arwkv7 baichuan bailingmoe bailingmoe2 codeshell dbrx dots1 exaone-moe glm5-next "
+    "gpt-oss "
     "gptneox hy_v4 internlm2 jais kimi-linear maple mellum mimo2 minimax-m2 minimax-m3 "
     "muse-glimmer nemotron "
     "olmo2 olmoe orion phi2 phimoe plamo qwen qwen2moe rwkv6 rwkv6qwen2 rwkv7 stablelm step35 "
@@ -54,7 +56,8 @@ static const struct {
     const char *words, *suffix, *beside, *archs;
 } companions[] = {
     {"exp_probs_b", ".bias", "ffn_gate_inp",
-     "afmoe bailingmoe3 glm4moe kimi-linear laguna lfm2moe minimax-m2 minimax-m3 nemotron_h_moe"},
+     "afmoe bailingmoe3 glm4moe glm5-next kimi-linear laguna lfm2moe minimax-m2 minimax-m3 "
+     "nemotron_h_moe"},
     {"attn_sinks", ".weight", "attn_norm", "gpt-oss"},
     {"attn_gate", ".weight", "ssm_conv1d", "qwen35 qwen35moe qwen3next qwen4exp"},
     {"attn_gate", ".weight", "attn_kv_a_mqa", "bailingmoe3"},
@@ -69,7 +72,8 @@ static const struct {
     {"attn_k attn_v", ".weight", "attn_q", "minimax-01"},
     {"attn_q", ".weight", "attn_k", "minimax-01"},
     {"attn_qkv attn_gate", ".weight", "attn_norm_2", "minimax-01"},
-    {"indexer.k_norm", ".bias", "indexer.k_norm", "deepseek32 hy_v4"},
+    {"indexer.k_norm", ".bias", "indexer.k_norm", "deepseek32 glm5-next hy_v4"},
+    {"indexer_compressor_gate indexer_compressor_ape", ".weight", "indexer.k_norm", "glm5-next"},
     {"token_types", ".weight", "token_embd", "jina-bert-v2"},
     {"rope_freqs", ".weight", "token_embd", "gemma4"},
 };

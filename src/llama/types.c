@@ -12,7 +12,8 @@ static const char always[] =
     "ssm_conv1d_k ssm_conv1d_v shortconv.conv time_mix_first time_mix_w1 time_mix_w2 "
     "time_mix_decay_w1 time_mix_decay_w2 time_mix_lerp_fused altup_correct_coef "
     "altup_predict_coef indexer.proj indexer.q_proj indexer.k_proj posnet.norm1 posnet.norm2 "
-    "v.position_embd a.position_embd hc_attn_fn hc_ffn_fn output_hc_fn";
+    "v.position_embd a.position_embd hc_attn_fn hc_ffn_fn output_hc_fn indexer_compressor_gate "
+    "indexer_compressor_ape";
 /* Those whose type follows the one that is asked for only if it is F16. */
 static const char convolutions[] = "v.patch_embd mm.patch_merger";
 

@@ -151,6 +151,38 @@ def _():
     return c, t
 
 
+INDEXER = {"indexer.k_norm.weight": (32,), "indexer.k_norm.bias": (32,), "indexer.weights_proj.weight": (2, 64), "indexer.wk.weight": (32, 64),
+           "indexer.wq_b.weight": (64, 32), "indexer.index_kpool_compress_gate": (32, 64), "indexer.index_kpool_compress_ape": (4, 32)}
+
+
+@model("glm5-next")
+def _():
+    c = base("Glm5NextForConditionalGeneration", "glm5_next_text", num_hidden_layers=3, num_key_value_heads=4,
+             layer_types=["linear_attention", "full_attention", "full_attention"], indexer_types=["full", "full", "shared"],
+             linear_attn_config=dict(num_heads=4, head_dim=16, short_conv_kernel_size=4, gate_lower_bound=-5.0), mla_use_nope=True,
+             q_lora_rank=32, kv_lora_rank=32, qk_nope_head_dim=16, qk_rope_head_dim=0, v_head_dim=16, index_n_heads=2, index_head_dim=32,
+             index_topk=32, index_kpool=4, hc_mult=4, hc_sinkhorn_iters=3, hc_eps=1e-6, mhc=True, n_routed_experts=4, num_experts_per_tok=2,
+             moe_intermediate_size=32, n_shared_experts=1, first_k_dense_replace=1, routed_scaling_factor=2.5, norm_topk_prob=True,
+             n_group=1, topk_group=1, scoring_func="sigmoid", swiglu_limit=7.0)
+    t = {k: v for k, v in dense(c).items() if "self_attn" not in k and not (".mlp." in k and ".0." not in k)}
+    t = experts(t, c, 4, 32, layers=(1, 2))
+    t.update(blocks("model.layers.", 3, {f"hc_{x}_{n}": s for x in ("attn", "ffn") for n, s in (("fn", (24, 256)), ("base", (24,)), ("scale", (3,)))}))
+    linear = {**{f"{x}_proj.weight": (64, 64) for x in "qkvo"}, **{f"{x}_conv1d.weight": (64, 1, 4) for x in "qkv"},
+              "f_a_proj.weight": (16, 64), "f_b_proj.weight": (64, 16), "g_a_proj.weight": (16, 64), "g_b_proj.weight": (64, 16),
+              "b_proj.weight": (4, 64), "A_log": (1, 1, 4, 1), "dt_bias": (64,), "o_norm.weight": (16,)}
+    latent = {"q_a_proj.weight": (32, 64), "q_a_layernorm.weight": (32,), "q_b_proj.weight": (64, 32), "kv_a_proj_with_mqa.weight": (32, 64),
+              "kv_a_layernorm.weight": (32,), "kv_b_proj.weight": (128, 32), "o_proj.weight": (64, 64)}
+    for i, own in enumerate((linear, {**latent, **INDEXER}, latent)):
+        t.update({f"model.layers.{i}.self_attn.{n}": s for n, s in own.items()})
+    for i in (1, 2):
+        t.update({f"model.layers.{i}.mlp.{n}": s for n, s in {
+            "gate.e_score_correction_bias": (4,), "shared_experts.gate_proj.weight": (32, 64), "shared_experts.up_proj.weight": (32, 64),
+            "shared_experts.down_proj.weight": (64, 32)}.items()})
+    text = {k: v for k, v in c.items() if k != "architectures"}
+    return dict(architectures=c["architectures"], model_type="glm5_next", text_config=text), {
+        k.replace("model.", "model.language_model."): v for k, v in t.items()}
+
+
 # ---- layers that predict more tokens, behind the others ---------------------------------------------
 # Under a model_type that transformers does not know, whose newest releases rename what the reference reads.
 
@@ -190,7 +222,18 @@ def _():
         if "q_a_" not in k}
 
 
+@model("glm5-next-nextn")
+def _():
+    c, t = MODELS["glm5-next"][0]()
+    lead = "model.language_model.layers."
+    last = {k.replace(lead + "2.", lead + "3."): v for k, v in t.items() if k.startswith(lead + "2.") and ".hc_" not in k}
+    t = {**t, **last, **{f"{lead}3.self_attn.{n}": s for n, s in INDEXER.items()},
+         **{f"{lead}3.{n}.weight": s for n, s in dict(eh_proj=(64, 128), enorm=(64,), hnorm=(64,)).items()},
+         lead + "3.shared_head.norm.weight": (64,)}
+    return {**c, "text_config": dict(c["text_config"], num_nextn_predict_layers=1)}, t
+
+
 # Models of which the reference writes these layers alone, and the others without them; Qwen 3.5's too, but with a list of layers
 # that says what llama.cpp assumes.
 PARTS = {n: ["-mtp", "-no-mtp"] for n in ("deepseek-v32", "glm-dsa", "glm4moe")}
-PARTS.update({n: ["", "-mtp", "-no-mtp"] for n in ("bailingmoe3-nextn", "hy_v3-nextn", "mimo2-nextn", "step35-nextn")})
+PARTS.update({n: ["", "-mtp", "-no-mtp"] for n in ("bailingmoe3-nextn", "glm5-next-nextn", "hy_v3-nextn", "mimo2-nextn", "step35-nextn")})

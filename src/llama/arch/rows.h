@@ -219,6 +219,7 @@ extern const tare_llama_arch tare_llama_family_mamba[];
 extern const tare_llama_arch tare_llama_family_t5[];
 extern const tare_llama_arch tare_llama_family_towers[];
 extern const tare_llama_arch tare_llama_family_encoders[];
+extern const tare_llama_arch tare_llama_family_delta[];
 extern const tare_llama_arch tare_llama_family_hybrid[];
 extern const tare_llama_arch tare_llama_family_sparse[];
 extern const tare_llama_arch tare_llama_family_rwkv[];
