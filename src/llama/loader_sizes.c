@@ -19,7 +19,8 @@ enum { COLS = 0, ROWS = 1, STACK = 2 }; /* dimensions, fastest first */
 #define MAMBA   "jamba mamba"
 #define MAMBA_2 "falcon-h1 granitehybrid mamba2 nemotron_h nemotron_h_moe"
 #define DELTA   "qwen35 qwen35moe qwen3next qwen4exp" /* linear attention of Qwen */
-#define KDA     "kimi-linear"
+#define KDA_TWO "glm5-next kimi-linear"               /* whose gates are two factors */
+#define KDA     "bailingmoe3 " KDA_TWO
 
 #define INNER  "ssm.inner_size"
 #define STATE  "ssm.state_size"
@@ -28,7 +29,7 @@ enum { COLS = 0, ROWS = 1, STACK = 2 }; /* dimensions, fastest first */
 #define KERNEL "ssm.conv_kernel"
 /* Queries and keys, and values, of linear attention. */
 #define MIXED       "2*" STATE "*" GROUPS " " STATE "*" RANK
-#define CHOOSING    "deepseek32 glm-dsa hy_v4"
+#define CHOOSING    "deepseek32 glm-dsa glm5-next hy_v4"
 #define PROJECTING  "minimax-m3 qwen4exp"
 #define BESIDE      "hyper_connection.count"
 #define LAYERED     "gemma3n gemma4"
@@ -111,9 +112,12 @@ const tare_llama_loader_size tare_llama_loader_sizes[] = {
     {LINEAR, B("attn_q") B("attn_k") B("attn_v") B("ssm_f_b") B("ssm_g_b"), ROWS, KDA, "ssm_f_a"},
     {LINEAR, B("attn_output") BIAS("ssm_dt"), COLS, KDA, "ssm_f_a"},
     {WIDTH, B("ssm_f_a") B("ssm_g_a"), COLS, KDA, NULL},
-    {"kda.head_dim", B("ssm_f_a") B("ssm_g_a"), ROWS, KDA, NULL},
+    {"kda.head_dim", B("ssm_f_a") B("ssm_g_a"), ROWS, KDA_TWO, NULL},
+    {LINEAR, B("ssm_f_a") B("ssm_g_a"), ROWS, "bailingmoe3", NULL},
     {"kda.head_dim", B("ssm_f_b") B("ssm_g_b") B("ssm_norm"), COLS, KDA, NULL},
-    {"attention.head_count", B("ssm_beta") BARE("ssm_a"), ROWS, KDA, NULL},
+    {HEADS, B("ssm_beta"), ROWS, KDA, NULL},
+    {HEADS, BARE("ssm_a"), ROWS, "bailingmoe3 kimi-linear", NULL},
+    {HEADS, BARE("ssm_a"), COLS, "glm5-next", NULL},
     {"2*attention.head_count*attention.key_length", B("attn_q"), ROWS, DELTA, NULL},
     /* latent attention */
     {LATENT " rope.dimension_count", B("attn_kv_a_mqa"), ROWS, NULL, NULL},
@@ -181,9 +185,10 @@ const tare_llama_loader_size tare_llama_loader_sizes[] = {
      "blk.#.ffn_down_exps.input_scale blk.#.ffn_gate_exps.input_scale "
      "blk.#.ffn_up_exps.input_scale",
      COLS, NULL, NULL},
-    {WIDTH, B("attn_gate"), COLS, "afmoe hy_v4 laguna minimax-01 spark2_5 step35", NULL},
+    {WIDTH, B("attn_gate"), COLS, "afmoe bailingmoe3 hy_v4 laguna minimax-01 spark2_5 step35",
+     NULL},
     {HEADS "*" VALUES, B("attn_gate"), ROWS, "hy_v4", NULL},
-    {HEADS, B("attn_gate"), ROWS, "spark2_5 step35", NULL},
+    {HEADS, B("attn_gate"), ROWS, "bailingmoe3 spark2_5 step35", NULL},
     {HEADS "*attention.key_length", B("attn_gate"), ROWS, "afmoe", NULL},
     {HEADS " | " HEADS "*attention.key_length", B("attn_gate"), ROWS, "laguna", NULL},
     /* embeddings of layers */
@@ -204,11 +209,19 @@ const tare_llama_loader_size tare_llama_loader_sizes[] = {
      CHOOSING " " PROJECTING, NULL},
     {"attention.indexer.head_count*attention.indexer.key_length",
      B("indexer.attn_q_b") B("indexer.q_proj"), ROWS, CHOOSING " " PROJECTING, NULL},
+    {WIDTH, B("indexer_compressor_gate"), COLS, "glm5-next", NULL},
+    {"attention.indexer.key_length", B("indexer_compressor_gate"), ROWS, "glm5-next", NULL},
+    {"attention.indexer.key_length", B("indexer_compressor_ape"), COLS, "glm5-next", NULL},
+    {"attention.indexer.kpool", B("indexer_compressor_ape"), ROWS, "glm5-next", NULL},
     /* lightning attention */
     {"3*" HEADS "*attention.key_length", B("attn_qkv"), ROWS, "minimax-01", "attn_norm_2"},
     {HEADS "*attention.key_length", B("attn_gate"), ROWS, "minimax-01", NULL},
     {HEADS "*attention.key_length", B("attn_norm_2"), COLS, "minimax-01", NULL},
     /* residuals side by side */
+    {BESIDE "*" WIDTH, B("hc_attn_fn") B("hc_ffn_fn"), COLS, "glm5-next", NULL},
+    {"2*" BESIDE " " BESIDE "*" BESIDE, B("hc_attn_fn") B("hc_ffn_fn"), ROWS, "glm5-next", NULL},
+    {"2*" BESIDE " " BESIDE "*" BESIDE, B("hc_attn_base") B("hc_ffn_base"), COLS, "glm5-next",
+     NULL},
     {BESIDE "*" WIDTH,
      B("hc_attn_inject") B("hc_attn_norm") B("hc_attn_down") B("hc_ffn_inject") B("hc_ffn_norm")
          B("hc_ffn_down") "output_hc_norm.weight output_hc_down.weight ",
