@@ -251,7 +251,11 @@ static tare_status find_bytes(uint32_t *layer, uint64_t *at, const tare_packed_f
         if (*at < r->length) break;
         *at -= r->length;
     }
-    return tare_fail(err, TARE_ERR_CORRUPT, "importance: its file is stored in pieces");
+    tare_fail(
+        err, TARE_ERR_UNSUPPORTED,
+        "an importance matrix that tensors are made with is stored in pieces, as a model's file");
+    tare_error_item(err, TARE_ITEM_RESOURCE, -1, f->name);
+    return TARE_ERR_UNSUPPORTED;
 }
 
 /* Derivations were laid out before the files that their importance lies in. */
