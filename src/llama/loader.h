@@ -25,6 +25,13 @@ bool tare_llama_loader_number(uint64_t *out, const void *numbers, const char *na
 bool tare_llama_has_keys(const tare_model *gguf, tare_str architecture, tare_error *why);
 bool tare_llama_keys_load(const tare_model *gguf, tare_str architecture, uint64_t blocks,
                           tare_error *why);
+/* The value of a key of the architecture, by its name without it; a name behind '=' is whole. NULL: there is
+ * none. */
+const tare_value *tare_llama_value_of_key(const tare_model *gguf, tare_str architecture,
+                                          const char *name);
+/* The whole number of such a key; `otherwise` where there is none. */
+uint64_t tare_llama_number_of_key(const tare_model *gguf, tare_str architecture, const char *name,
+                                  uint64_t otherwise);
 /* Whether the loader reads a key of an architecture, by its name without it. */
 bool tare_llama_reads_key(tare_str architecture, const char *name);
 #define TARE_LLAMA_MOST_BLOCKS 512 /* of llama.cpp */

@@ -342,6 +342,20 @@ static const tare_value *value_of(char *key, size_t size, const keys *k, tare_st
     return i < 0 ? NULL : &k->gguf->catalog.metadata[i].value;
 }
 
+const tare_value *tare_llama_value_of_key(const tare_model *gguf, tare_str architecture,
+                                          const char *name) {
+    char key[160];
+    const keys k = {.gguf = gguf, .architecture = architecture};
+    return value_of(key, sizeof key, &k, tare_str_of(name), false);
+}
+
+uint64_t tare_llama_number_of_key(const tare_model *gguf, tare_str architecture, const char *name,
+                                  uint64_t otherwise) {
+    const tare_value *v = tare_llama_value_of_key(gguf, architecture, name);
+    uint64_t n;
+    return v && tare_value_u64(&n, v) ? n : otherwise;
+}
+
 static bool are_right(const keys *k, const char *names, key_kind kind, bool are_whole,
                       tare_error *why) {
     char key[160];

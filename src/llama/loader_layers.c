@@ -35,17 +35,11 @@ static const char mixed[] =
     "qwen35 qwen35moe qwen3next qwen4exp";
 
 static const tare_value *key_of(const layers *l, const char *name) {
-    char key[160];
-    snprintf(key, sizeof key, "%.*s.%s", (int)tare_min_u64(l->architecture.len, 64),
-             l->architecture.ptr, name);
-    const int64_t i = tare_model_find_key(l->gguf, tare_str_of(key));
-    return i < 0 ? NULL : &l->gguf->catalog.metadata[i].value;
+    return tare_llama_value_of_key(l->gguf, l->architecture, name);
 }
 
 static uint64_t number_or(const layers *l, const char *name, uint64_t otherwise) {
-    const tare_value *v = key_of(l, name);
-    uint64_t n;
-    return v && tare_value_u64(&n, v) ? n : otherwise;
+    return tare_llama_number_of_key(l->gguf, l->architecture, name, otherwise);
 }
 
 /* The next element of a list of numbers or of truths; 0 behind its end. */

@@ -62,14 +62,10 @@ static bool element(tare_value *out, const tare_array *a, uint64_t i) {
 }
 
 /* NULL, too, of a key that is there and not read in this architecture. */
-static const tare_metadata *key_of(const tare_llama_numbers *s, const char *name) {
-    char key[160];
-    const bool is_whole = name[0] == '=';
-    if (!is_whole && !tare_llama_reads_key(s->architecture, name)) return NULL;
-    snprintf(key, sizeof key, "%.*s%s%s", is_whole ? 0 : (int)tare_min_u64(s->architecture.len, 64),
-             s->architecture.ptr, is_whole ? "" : ".", name + is_whole);
-    const int64_t i = tare_model_find_key(s->gguf, tare_str_of(key));
-    return i < 0 ? NULL : &s->gguf->catalog.metadata[i];
+static const tare_value *key_of(const tare_llama_numbers *s, const char *name) {
+    return name[0] == '=' || tare_llama_reads_key(s->architecture, name)
+               ? tare_llama_value_of_key(s->gguf, s->architecture, name)
+               : NULL;
 }
 
 static void note_missing(const tare_llama_numbers *s, const char *name) {
@@ -137,10 +133,10 @@ bool tare_llama_loader_number(uint64_t *out, const void *numbers, const char *na
                               uint64_t block) {
     const tare_llama_numbers *s = numbers;
     name = name_in(s, name, block);
-    const tare_metadata *m = key_of(s, name);
-    if (!m) return is_assumed(out, s, name, block, false);
-    tare_value v = m->value;
-    if (v.type == TARE_VALUE_ARRAY && !element(&v, &m->value.as.a, block)) return false;
+    const tare_value *of = key_of(s, name);
+    if (!of) return is_assumed(out, s, name, block, false);
+    tare_value v = *of;
+    if (v.type == TARE_VALUE_ARRAY && !element(&v, &of->as.a, block)) return false;
     if (!tare_value_u64(out, &v)) { /* a number below 0, which is a large one there */
         if (v.type != TARE_VALUE_I32) return false;
         *out = (uint32_t)v.as.i;

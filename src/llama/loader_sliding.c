@@ -40,42 +40,24 @@ static const struct {
     {"gemma4 gemma4-assistant granite_swa maple mimo2 spark2_5 step35", 0, false, ALWAYS},
 };
 
-typedef struct windows {
-    const tare_model *gguf;
-    tare_str architecture;
-} windows;
-
-static const tare_value *key_of(const windows *w, const char *name) {
-    char key[160];
-    snprintf(key, sizeof key, "%.*s.%s", (int)tare_min_u64(w->architecture.len, 64),
-             w->architecture.ptr, name);
-    const int64_t i = tare_model_find_key(w->gguf, tare_str_of(key));
-    return i < 0 ? NULL : &w->gguf->catalog.metadata[i].value;
-}
-
-static uint64_t number_or(const windows *w, const char *name, uint64_t otherwise) {
-    const tare_value *v = key_of(w, name);
-    uint64_t n;
-    return v && tare_value_u64(&n, v) ? n : otherwise;
-}
-
 /* Blocks, but those that predict more tokens. */
-static uint64_t main_blocks(const windows *w) {
-    const uint64_t n = number_or(w, "block_count", 0);
-    return n - tare_min_u64(n, number_or(w, "nextn_predict_layers", 0));
+static uint64_t main_blocks(const tare_model *gguf, tare_str architecture) {
+    const uint64_t n = tare_llama_number_of_key(gguf, architecture, "block_count", 0);
+    return n -
+           tare_min_u64(n, tare_llama_number_of_key(gguf, architecture, "nextn_predict_layers", 0));
 }
 
-static bool are_there(const windows *w, windows_when when) {
+static bool are_there(const tare_model *gguf, tare_str architecture, windows_when when) {
     static const char name[] = "attention.sliding_window";
     switch (when) {
     case ALWAYS:
         break;
     case WITH_KEY:
-        return number_or(w, name, 0) > 0;
+        return tare_llama_number_of_key(gguf, architecture, name, 0) > 0;
     case UNLESS_ZERO:
-        return number_or(w, name, 1) > 0;
+        return tare_llama_number_of_key(gguf, architecture, name, 1) > 0;
     case OF_64:
-        return main_blocks(w) == 64;
+        return main_blocks(gguf, architecture) == 64;
     }
     return true;
 }
@@ -92,22 +74,22 @@ static bool is_set(const tare_array *list, uint64_t i) {
 }
 
 bool tare_llama_has_windows(const tare_model *gguf, tare_str architecture) {
-    const windows w = {gguf, architecture};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (tare_llama_is_one_of(architecture, rows[i].archs)) return are_there(&w, rows[i].when);
+        if (tare_llama_is_one_of(architecture, rows[i].archs))
+            return are_there(gguf, architecture, rows[i].when);
     return false;
 }
 
 bool tare_llama_has_window(const tare_model *gguf, tare_str architecture, uint64_t block) {
     static const char name[] = "attention.sliding_window_pattern";
-    const windows w = {gguf, architecture};
-    const tare_value *pattern = key_of(&w, name);
+    const tare_value *pattern = tare_llama_value_of_key(gguf, architecture, name);
     if (block == TARE_LLAMA_OF_MODEL || !tare_llama_has_windows(gguf, architecture)) return false;
     if (pattern && pattern->type == TARE_VALUE_ARRAY) return is_set(&pattern->as.a, block);
-    if (block >= main_blocks(&w)) return false;
+    if (block >= main_blocks(gguf, architecture)) return false;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         if (!tare_llama_is_one_of(architecture, rows[i].archs)) continue;
-        const uint64_t step = rows[i].step ? number_or(&w, name, rows[i].step) : 1;
+        const uint64_t step =
+            rows[i].step ? tare_llama_number_of_key(gguf, architecture, name, rows[i].step) : 1;
         if (step == 0) return true;
         return rows[i].is_first_whole ? block % step != 0 : block % step < step - 1;
     }

@@ -27,11 +27,9 @@ static void key_name(char *key, const values *s, const char *name) {
 
 /* NULL: there is none, or no loader reads it in this architecture. */
 static const tare_value *value_of(const values *s, const char *name) {
-    char key[MOST_KEY];
-    if (!tare_llama_reads_key(s->architecture, name)) return NULL;
-    key_name(key, s, name);
-    const int64_t i = tare_model_find_key(s->gguf, tare_str_of(key));
-    return i < 0 ? NULL : &s->gguf->catalog.metadata[i].value;
+    return tare_llama_reads_key(s->architecture, name)
+               ? tare_llama_value_of_key(s->gguf, s->architecture, name)
+               : NULL;
 }
 
 /* The largest of a key's numbers; 0: there is none. */

@@ -246,10 +246,7 @@ static const tare_llama_back deepseek_back = {.names = HF_DENSE HF_MOE HF_SHARED
         "n_routed_experts"
 static const char *const deepseek2_back_config[] = {"model_type = 'deepseek_v2'", BACK_LATENT_YARN,
                                                     DEEPSEEK_BACK, NULL};
-static const tare_llama_shape_row deepseek2_back_shapes[] = {
-    {"*.self_attn.kv_b_proj.weight",
-     "num_attention_heads * (qk_nope_head_dim + v_head_dim), kv_lora_rank"},
-    {NULL, NULL}};
+static const tare_llama_shape_row deepseek2_back_shapes[] = {SHAPE_LATENT, {NULL, NULL}};
 static const tare_llama_back deepseek2_back = {.names = DEEPSEEK_NAMES,
                                                .config = deepseek2_back_config,
                                                .shapes = deepseek2_back_shapes,
@@ -271,10 +268,7 @@ static const char *const deepseek32_back_config[] = {
     BACK_SCALED_YARN,
     DEEPSEEK_BACK,
     NULL};
-static const tare_llama_shape_row deepseek32_back_shapes[] = {
-    {"*.self_attn.kv_b_proj.weight",
-     "num_attention_heads * (qk_nope_head_dim + v_head_dim), kv_lora_rank"},
-    {NULL, NULL}};
+static const tare_llama_shape_row deepseek32_back_shapes[] = {SHAPE_LATENT, {NULL, NULL}};
 static const tare_llama_back deepseek32_back = {
     .names = DEEPSEEK_NAMES " self_attn.indexer.k_norm self_attn.indexer.weights_proj "
                             "self_attn.indexer.wk self_attn.indexer.wq_b " HF_NEXTN,
@@ -322,8 +316,7 @@ static const tare_llama_shape_row hy4_back_shapes[] = {
     {"*.self_attn.learnable_sink_param", "d0"},
     {"*.mlp.experts.gate_up_proj", "d0, 2 * d1, d2"},
     {"*.mlp.experts.down_proj", "d0, d1, d2"},
-    {"*.self_attn.kv_b_proj.weight",
-     "num_attention_heads * (qk_nope_head_dim + v_head_dim), kv_lora_rank"},
+    SHAPE_LATENT,
     {NULL, NULL}};
 static const tare_llama_back hy4_back = {
     .names = HF_ENDS HF_NORMS HF_CONFIG
@@ -383,8 +376,7 @@ static const tare_llama_back ocr_back = {.names = HF_DENSE HF_MOE HF_SHARED "n_r
 static const char *const mistral4_back_config[] = {"model_type = 'mistral4'", BACK_SCALED_YARN,
                                                    DEEPSEEK_BACK, NULL};
 static const tare_llama_shape_row mistral4_back_shapes[] = {
-    {"*.self_attn.kv_b_proj.weight",
-     "num_attention_heads * (qk_nope_head_dim + v_head_dim), kv_lora_rank"},
+    SHAPE_LATENT,
     {"*.mlp.experts.gate_up_proj", "d0, d1, d2"},
     {"*.mlp.experts.down_proj", "d0, d1, d2"},
     {NULL, NULL}};

@@ -3,6 +3,22 @@
  * Kimi's delta attention beside latent attention. */
 #include "llama/arch/rows.h"
 
+/* Latent attention: ranks, and heads. */
+#define KEYS_LATENT_RANKS                                                                          \
+    {"attention.q_lora_rank", U32, "q_lora_rank"},                                                 \
+        {"attention.kv_lora_rank", U32, "kv_lora_rank"},                                           \
+        {"rope.dimension_count", U32, "qk_rope_head_dim"}, {                                       \
+        "attention.key_length", U32, "kv_lora_rank + qk_rope_head_dim"                             \
+    }
+#define KEYS_LATENT_HEADS                                                                          \
+    {"attention.key_length_mla", U32, "qk_nope_head_dim + qk_rope_head_dim"}, {                    \
+        "attention.value_length_mla", U32, "v_head_dim"                                            \
+    }
+#define BACK_LATENT                                                                                \
+    "kv_lora_rank = attention.kv_lora_rank", "qk_rope_head_dim = rope.dimension_count",            \
+        "qk_nope_head_dim = attention.key_length_mla - rope.dimension_count",                      \
+        "v_head_dim = attention.value_length_mla", "num_key_value_heads = attention.head_count"
+
 /* Convolutions of queries, keys and values, one for each number of a token. */
 #define RULES_DELTA_CONV                                                                           \
     {"=blk.#.ssm_conv1d_q.weight", NULL, "squeeze view(1, d0, 1, d1)"},                            \
@@ -43,11 +59,7 @@ static const char *const kimi_back_config[] = {
     "num_experts_per_token = expert_used_count",
     "moe_router_activation_func = if(expert_gating_func == 2, 'sigmoid', if(expert_gating_func == "
     "1, 'softmax'))",
-    "kv_lora_rank = attention.kv_lora_rank",
-    "qk_rope_head_dim = rope.dimension_count",
-    "qk_nope_head_dim = attention.key_length_mla - rope.dimension_count",
-    "v_head_dim = attention.value_length_mla",
-    "num_key_value_heads = attention.head_count",
+    BACK_LATENT,
     "head_dim = attention.value_length",
     "linear_attn_config.full_attn_layers[] = if(at(attention.head_count_kv, layer) > 0, layer + 1)",
     "linear_attn_config.kda_layers[] = if(at(attention.head_count_kv, layer) == 0, layer + 1)",
@@ -63,8 +75,7 @@ static const tare_llama_shape_row kimi_back_shapes[] = {
     {"=blk.#.ssm_conv1d_v.weight", "linear_attn_config.head_dim * linear_attn_config.num_heads, 1, "
                                    "linear_attn_config.short_conv_kernel_size"},
     {"=blk.#.ssm_a", "1, 1, linear_attn_config.num_heads, 1"},
-    {"*.self_attn.kv_b_proj.weight",
-     "num_attention_heads * (qk_nope_head_dim + v_head_dim), kv_lora_rank"},
+    SHAPE_LATENT,
     {NULL, NULL}};
 static const tare_llama_back kimi_back = {
     .names = HF_ENDS HF_NORMS HF_ATTN HF_MLP HF_CONFIG
@@ -94,12 +105,8 @@ static const tare_llama_key ling3_keys[] = {
     {"kda.head_dim", U32, "head_dim"},
     {"kda.safe_gate", BOOL, "kda_safe_gate"},
     {"kda.gate_lower_bound", F32, "kda_lower_bound"},
-    {"attention.q_lora_rank", U32, "q_lora_rank"},
-    {"attention.kv_lora_rank", U32, "kv_lora_rank"},
-    {"rope.dimension_count", U32, "qk_rope_head_dim"},
-    {"attention.key_length", U32, "kv_lora_rank + qk_rope_head_dim"},
-    {"attention.key_length_mla", U32, "qk_nope_head_dim + qk_rope_head_dim"},
-    {"attention.value_length_mla", U32, "v_head_dim"},
+    KEYS_LATENT_RANKS,
+    KEYS_LATENT_HEADS,
     KEY_EXPERT_FFN,
     {"expert_shared_feed_forward_length", U32, "moe_shared_expert_intermediate_size"},
     {"expert_shared_count", U32, "num_shared_experts"},
@@ -124,18 +131,14 @@ static const tare_llama_rule ling3_rules[] = {
 static const char *const ling3_back_config[] = {
     "model_type = 'bailing_moe_v3'",
     "layer_group_size = leading(attention.head_count_kv, 0) + 1",
-    "num_key_value_heads = attention.head_count",
     "head_dim = kda.head_dim",
     "short_conv_kernel_size = ssm.conv_kernel",
     "no_kda_lora = true",
     "kda_safe_gate = true", /* llama.cpp knows no other */
     "kda_lower_bound = kda.gate_lower_bound",
     "gated_attention_proj_granularity_type = 'head_wise'",
-    "kv_lora_rank = attention.kv_lora_rank",
+    BACK_LATENT,
     "q_lora_rank = attention.q_lora_rank | null",
-    "qk_rope_head_dim = rope.dimension_count",
-    "qk_nope_head_dim = attention.key_length_mla - rope.dimension_count",
-    "v_head_dim = attention.value_length_mla",
     "moe_shared_expert_intermediate_size = expert_shared_feed_forward_length",
     "score_function = if(expert_gating_func == 2, 'sigmoid', if(expert_gating_func == 1, "
     "'softmax'))",
@@ -150,8 +153,7 @@ static const tare_llama_shape_row ling3_back_shapes[] = {
     {"=blk.#.ssm_conv1d_k.weight", "head_dim * num_attention_heads, 1, short_conv_kernel_size"},
     {"=blk.#.ssm_conv1d_v.weight", "head_dim * num_attention_heads, 1, short_conv_kernel_size"},
     {"=blk.#.ssm_a", "num_attention_heads"},
-    {"*.self_attn.kv_b_proj.weight",
-     "num_attention_heads * (qk_nope_head_dim + v_head_dim), kv_lora_rank"},
+    SHAPE_LATENT,
     {NULL, NULL}};
 static const tare_llama_back ling3_back = {
     .names =
@@ -185,13 +187,9 @@ static const tare_llama_key glm5_keys[] = {
     {"ssm.conv_kernel", U32, "linear_attn_config.short_conv_kernel_size"},
     {"kda.head_dim", U32, "linear_attn_config.head_dim"},
     {"kda.gate_lower_bound", F32, "linear_attn_config.gate_lower_bound"},
-    {"attention.q_lora_rank", U32, "q_lora_rank"},
-    {"attention.kv_lora_rank", U32, "kv_lora_rank"},
-    {"rope.dimension_count", U32, "qk_rope_head_dim"},
-    {"attention.key_length", U32, "kv_lora_rank + qk_rope_head_dim"},
+    KEYS_LATENT_RANKS,
     {"attention.value_length", U32, "kv_lora_rank"},
-    {"attention.key_length_mla", U32, "qk_nope_head_dim + qk_rope_head_dim"},
-    {"attention.value_length_mla", U32, "v_head_dim"},
+    KEYS_LATENT_HEADS,
     {"attention.indexer.head_count", U32, "index_n_heads"},
     {"attention.indexer.key_length", U32, "index_head_dim"},
     {"attention.indexer.top_k", U32, "index_topk"},
@@ -232,7 +230,6 @@ static const char *const glm5_back_config[] = {
     "head_dim = nothing",
     "layer_norm_eps = nothing",
     "num_nextn_predict_layers = nextn_predict_layers",
-    "num_key_value_heads = attention.head_count",
     "layer_types[] = if(at(attention.head_count_kv, layer) > 0, 'full_attention', "
     "'linear_attention')",
     "linear_attn_config.num_heads = attention.head_count",
@@ -240,11 +237,8 @@ static const char *const glm5_back_config[] = {
     "linear_attn_config.short_conv_kernel_size = ssm.conv_kernel",
     "linear_attn_config.gate_lower_bound = kda.gate_lower_bound",
     "mla_use_nope = true",
-    "kv_lora_rank = attention.kv_lora_rank",
+    BACK_LATENT,
     "q_lora_rank = attention.q_lora_rank",
-    "qk_rope_head_dim = rope.dimension_count",
-    "qk_nope_head_dim = attention.key_length_mla - rope.dimension_count",
-    "v_head_dim = attention.value_length_mla",
     "index_n_heads = attention.indexer.head_count",
     "index_head_dim = attention.indexer.key_length",
     "index_topk = attention.indexer.top_k",
@@ -273,8 +267,7 @@ static const tare_llama_shape_row glm5_back_shapes[] = {
     {"=blk.#.ssm_conv1d_k.weight", "d1, 1, d3"},
     {"=blk.#.ssm_conv1d_v.weight", "d1, 1, d3"},
     {"=blk.#.ssm_a", "1, 1, d0, 1"},
-    {"*.self_attn.kv_b_proj.weight",
-     "num_attention_heads * (qk_nope_head_dim + v_head_dim), kv_lora_rank"},
+    SHAPE_LATENT,
     {NULL, NULL}};
 static const tare_llama_back glm5_back = {
     .names = HF_DENSE HF_MOE HF_SHARED HF_NEXTN

@@ -105,6 +105,12 @@
         "*.self_attn.kv_b_proj.weight", ".self_attn.v_b_proj.weight",                              \
             "view(0, qk_nope_head_dim + v_head_dim, d1) rows(1, qk_nope_head_dim, v_head_dim)"     \
     }
+/* What they are made of. */
+#define SHAPE_LATENT                                                                               \
+    {                                                                                              \
+        "*.self_attn.kv_b_proj.weight",                                                            \
+            "num_attention_heads * (qk_nope_head_dim + v_head_dim), kv_lora_rank"                  \
+    }
 #define RULES_MAMBA2                                                                               \
     {"=blk.#.ssm_a", NULL, "view(d0, 1) negexp"}, {"=blk.#.ssm_d", NULL, "view(d0, 1)"},           \
         {"=blk.#.ssm_conv1d.weight", NULL, "squeeze"}, {                                           \
