@@ -70,13 +70,12 @@ static tare_status add_ids(tare_llama_mapping *m, size_t tensor, uint64_t n_toke
         return fail_ids(m, tensor, "it has more tokens than the model", err);
     uint8_t *ids = tare_arena_array(arena, (size_t)t->n_elements, 8);
     tare_llama_target *to = tare_llama_target_new(m, TARE_STR("d2t"), 0);
-    if (!m->is_key) m->is_key = TARE_NEW_ARRAY(arena, bool, m->hf->catalog.n_tensors);
-    if (!ids || !to || !m->is_key) return tare_fail(err, TARE_ERR_NOMEM, "tokens");
+    if (!ids || !to) return tare_fail(err, TARE_ERR_NOMEM, "tokens");
     if (!m->is_rehearsal) {
         TARE_TRY(tare_tensor_read(ids, m->hf, tensor, 0, 0, (size_t)(8 * t->n_elements), err));
         TARE_TRY(make_absolute(ids, m, tensor, n_tokens, err));
     }
-    m->is_key[tensor] = true;
+    m->is_read[tensor] = true;
     to->encoding = t->encoding;
     to->bytes = ids;
     to->size = 8 * t->n_elements;

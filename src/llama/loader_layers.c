@@ -20,7 +20,8 @@ typedef struct layers {
 /* Where blocks from leading_dense_block_count on are a mixture of experts, and no others are. */
 static const char dense_first[] =
     "afmoe bailingmoe2 cohere2moe deepseek deepseek2 deepseek2-ocr deepseek32 dots1 "
-    "ernie4_5-moe exaone-moe glm-dsa glm4moe hy_v4 kimi-linear laguna lfm2moe minimax-m3 mistral4";
+    "ernie4_5-moe exaone-moe glm-dsa glm4moe hy_v4 kimi-k3 kimi-linear laguna lfm2moe minimax-m3 "
+    "mistral4";
 /* Where a list says which blocks are recurrent, or all but every n-th are; what only these have. */
 static const struct {
     const char *archs, *word;
@@ -30,9 +31,9 @@ static const struct {
 /* Where one of the blocks must have none, if others have. */
 static const char windowed_in_part[] = "gemma-embedding modern-bert";
 /* Where one of the blocks must be without attention, and one with it. */
-static const char mixed[] =
-    "granitehybrid jamba kimi-linear lfm2 lfm2moe minimax-01 nemotron_h nemotron_h_moe plamo2 "
-    "qwen35 qwen35moe qwen3next qwen4exp";
+static const char mixed[] = "granitehybrid jamba kimi-k3 kimi-linear lfm2 lfm2moe minimax-01 "
+                            "nemotron_h nemotron_h_moe plamo2 "
+                            "qwen35 qwen35moe qwen3next qwen4exp";
 
 static const tare_value *key_of(const layers *l, const char *name) {
     return tare_llama_value_of_key(l->gguf, l->architecture, name);
@@ -152,7 +153,7 @@ static bool recurrence_fits(const layers *l, tare_error *why) {
 
 /* Whether a block is without attention by its number of heads of keys, and has what stands for it. */
 static bool attention_fits(const layers *l, tare_error *why) {
-    static const char archs[] = "granitehybrid jamba kimi-linear lfm2 lfm2moe plamo2";
+    static const char archs[] = "granitehybrid jamba kimi-k3 kimi-linear lfm2 lfm2moe plamo2";
     static const char *const others[] = {"ssm_in", "shortconv.conv", "ssm_f_a"};
     const tare_llama_numbers numbers = {l->gguf, l->architecture, NULL};
     if (!tare_llama_is_one_of(l->architecture, archs)) return true;
@@ -196,6 +197,17 @@ static bool has_or_joined(const layers *l, uint64_t block, const char *word) {
     return has(l, block, word) ||
            (tare_llama_is_one_of(tare_str_of(word), "attn_q attn_k attn_v") &&
             has(l, block, "attn_qkv"));
+}
+
+/* Experts of fewer numbers have matrices before and behind them. */
+static bool routed_fits(const layers *l, tare_error *why) {
+    static const char name[] = "expert_latent_length";
+    if (!tare_str_is(l->architecture, "kimi-k3") || number_or(l, name, 0) == 0) return true;
+    for (uint64_t i = 0; i < l->n; i++)
+        if (has(l, i, "ffn_gate_exps") && !has(l, i, "ffn_routed_down"))
+            return no_block(why, i, "ffn_routed_down",
+                            "it is missing: by expert_latent_length the block has it");
+    return true;
 }
 
 /* Where a list of numbers says what a block has: heads of queries, of keys, a feed-forward network. */
@@ -537,9 +549,10 @@ bool tare_llama_layers_load(const tare_model *gguf, tare_str architecture, uint6
     if (from >= l.n && from > 0) return has_window(&l, why);
     return experts_fit(&l, why) && every_nth_fits(&l, why) && recurrence_fits(&l, why) &&
            attention_fits(&l, why) && single_fits(&l, why) && latent_fits(&l, why) &&
-           choice_fits(&l, why) && listed_fits(&l, why) && shared_fits(&l, why) &&
-           turns_anywhere(&l, why) && is_mixed(&l, why) && has_window(&l, why) &&
-           norms_fit(&l, why) && squares_fit(&l, why) && expansion_fits(&l, why) &&
-           decoder_fits(&l, why) && values_fit(&l, why) && rotation_fits(&l, why) &&
-           widths_fit(&l, why) && gemma_fits(&l, why) && kda_fits(&l, why) && labels_fit(&l, why);
+           routed_fits(&l, why) && choice_fits(&l, why) && listed_fits(&l, why) &&
+           shared_fits(&l, why) && turns_anywhere(&l, why) && is_mixed(&l, why) &&
+           has_window(&l, why) && norms_fit(&l, why) && squares_fit(&l, why) &&
+           expansion_fits(&l, why) && decoder_fits(&l, why) && values_fit(&l, why) &&
+           rotation_fits(&l, why) && widths_fit(&l, why) && gemma_fits(&l, why) &&
+           kda_fits(&l, why) && labels_fit(&l, why);
 }

@@ -20,7 +20,7 @@ enum { COLS = 0, ROWS = 1, STACK = 2 }; /* dimensions, fastest first */
 #define MAMBA_2 "falcon-h1 granitehybrid mamba2 nemotron_h nemotron_h_moe"
 #define DELTA   "qwen35 qwen35moe qwen3next qwen4exp" /* linear attention of Qwen */
 #define KDA_TWO "glm5-next kimi-linear"               /* whose gates are two factors */
-#define KDA     "bailingmoe3 " KDA_TWO
+#define KDA     "bailingmoe3 kimi-k3 " KDA_TWO
 
 #define INNER  "ssm.inner_size"
 #define STATE  "ssm.state_size"
@@ -28,19 +28,20 @@ enum { COLS = 0, ROWS = 1, STACK = 2 }; /* dimensions, fastest first */
 #define GROUPS "ssm.group_count"
 #define KERNEL "ssm.conv_kernel"
 /* Queries and keys, and values, of linear attention. */
-#define MIXED       "2*" STATE "*" GROUPS " " STATE "*" RANK
-#define CHOOSING    "deepseek32 glm-dsa glm5-next hy_v4"
-#define PROJECTING  "minimax-m3 qwen4exp"
-#define BESIDE      "hyper_connection.count"
-#define LAYERED     "gemma3n gemma4"
-#define LAYER_WIDTH "embedding_length_per_layer_input"
-#define LATENT      "attention.kv_lora_rank"
-#define HEADS       "attention.head_count"
-#define KEYS        "attention.key_length_mla"
-#define VALUES      "attention.value_length_mla"
-#define CHUNK       "expert_chunk_feed_forward_length"
-#define TURNED      "bailingmoe gpt-oss"
-#define LINEAR      "attention.head_count*kda.head_dim"
+#define MIXED        "2*" STATE "*" GROUPS " " STATE "*" RANK
+#define CHOOSING     "deepseek32 glm-dsa glm5-next hy_v4"
+#define PROJECTING   "minimax-m3 qwen4exp"
+#define BESIDE       "hyper_connection.count"
+#define LAYERED      "gemma3n gemma4"
+#define LAYER_WIDTH  "embedding_length_per_layer_input"
+#define LATENT       "attention.kv_lora_rank"
+#define HEADS        "attention.head_count"
+#define KEYS         "attention.key_length_mla"
+#define VALUES       "attention.value_length_mla"
+#define CHUNK        "expert_chunk_feed_forward_length"
+#define TURNED       "bailingmoe gpt-oss"
+#define LINEAR       "attention.head_count*kda.head_dim"
+#define LATENT_MAMBA "nemotron_h nemotron_h_moe"
 
 const tare_llama_loader_size tare_llama_loader_sizes[] = {
     /* RWKV */
@@ -112,12 +113,14 @@ const tare_llama_loader_size tare_llama_loader_sizes[] = {
     {LINEAR, B("attn_q") B("attn_k") B("attn_v") B("ssm_f_b") B("ssm_g_b"), ROWS, KDA, "ssm_f_a"},
     {LINEAR, B("attn_output") BIAS("ssm_dt"), COLS, KDA, "ssm_f_a"},
     {WIDTH, B("ssm_f_a") B("ssm_g_a"), COLS, KDA, NULL},
-    {"kda.head_dim", B("ssm_f_a") B("ssm_g_a"), ROWS, KDA_TWO, NULL},
+    {"kda.head_dim", B("ssm_f_a") B("ssm_g_a"), ROWS, "kimi-k3 " KDA_TWO, NULL},
+    {LINEAR, B("ssm_g"), ROWS, "kimi-k3", NULL},
+    {WIDTH, B("ssm_g"), COLS, "kimi-k3", NULL},
     {LINEAR, B("ssm_f_a") B("ssm_g_a"), ROWS, "bailingmoe3", NULL},
     {"kda.head_dim", B("ssm_f_b") B("ssm_g_b") B("ssm_norm"), COLS, KDA, NULL},
     {HEADS, B("ssm_beta"), ROWS, KDA, NULL},
     {HEADS, BARE("ssm_a"), ROWS, "bailingmoe3 kimi-linear", NULL},
-    {HEADS, BARE("ssm_a"), COLS, "glm5-next", NULL},
+    {HEADS, BARE("ssm_a"), COLS, "glm5-next kimi-k3", NULL},
     {"2*attention.head_count*attention.key_length", B("attn_q"), ROWS, DELTA, NULL},
     /* latent attention */
     {LATENT " rope.dimension_count", B("attn_kv_a_mqa"), ROWS, NULL, NULL},
@@ -185,9 +188,9 @@ const tare_llama_loader_size tare_llama_loader_sizes[] = {
      "blk.#.ffn_down_exps.input_scale blk.#.ffn_gate_exps.input_scale "
      "blk.#.ffn_up_exps.input_scale",
      COLS, NULL, NULL},
-    {WIDTH, B("attn_gate"), COLS, "afmoe bailingmoe3 hy_v4 laguna minimax-01 spark2_5 step35",
-     NULL},
-    {HEADS "*" VALUES, B("attn_gate"), ROWS, "hy_v4", NULL},
+    {WIDTH, B("attn_gate"), COLS,
+     "afmoe bailingmoe3 hy_v4 kimi-k3 laguna minimax-01 spark2_5 step35", NULL},
+    {HEADS "*" VALUES, B("attn_gate"), ROWS, "hy_v4 kimi-k3", NULL},
     {HEADS, B("attn_gate"), ROWS, "bailingmoe3 spark2_5 step35", NULL},
     {HEADS "*attention.key_length", B("attn_gate"), ROWS, "afmoe", NULL},
     {HEADS " | " HEADS "*attention.key_length", B("attn_gate"), ROWS, "laguna", NULL},
@@ -213,6 +216,19 @@ const tare_llama_loader_size tare_llama_loader_sizes[] = {
     {"attention.indexer.key_length", B("indexer_compressor_gate"), ROWS, "glm5-next", NULL},
     {"attention.indexer.key_length", B("indexer_compressor_ape"), COLS, "glm5-next", NULL},
     {"attention.indexer.kpool", B("indexer_compressor_ape"), ROWS, "glm5-next", NULL},
+    /* experts of fewer numbers */
+    {"expert_latent_length", B("ffn_gate_exps") B("ffn_up_exps"), COLS, "kimi-k3", NULL},
+    {"expert_latent_length", B("ffn_down_exps") B("ffn_routed_down"), ROWS, "kimi-k3", NULL},
+    {"expert_latent_length", B("ffn_routed_up") B("ffn_routed_norm"), COLS, "kimi-k3", NULL},
+    {WIDTH, B("ffn_routed_down"), COLS, "kimi-k3", NULL},
+    {WIDTH, B("ffn_routed_up"), ROWS, "kimi-k3", NULL},
+    {"moe_latent_size", B("ffn_up_exps") B("ffn_latent_up"), COLS, LATENT_MAMBA, NULL},
+    {"moe_latent_size", B("ffn_down_exps") B("ffn_latent_down"), ROWS, LATENT_MAMBA, NULL},
+    {WIDTH, B("ffn_latent_down"), COLS, LATENT_MAMBA, NULL},
+    {WIDTH, B("ffn_latent_up"), ROWS, LATENT_MAMBA, NULL},
+    /* residuals of several layers */
+    {WIDTH, B("attn_res_score") B("ffn_res_score") "output_res_score.weight ", COLS, "kimi-k3",
+     NULL},
     /* lightning attention */
     {"3*" HEADS "*attention.key_length", B("attn_qkv"), ROWS, "minimax-01", "attn_norm_2"},
     {HEADS "*attention.key_length", B("attn_gate"), ROWS, "minimax-01", NULL},

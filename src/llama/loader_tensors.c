@@ -109,8 +109,9 @@ static const about biased[] = {
 /* Without a weight: they add, and do not multiply. */
 static const about added[] = {
     {"exp_probs_b", "!hy_v3"},
-    {"ssm_dt", "falcon-h1 granitehybrid kimi-linear mamba2 nemotron_h nemotron_h_moe qwen35 "
-               "qwen35moe qwen3next qwen4exp"},
+    {"ssm_dt",
+     "falcon-h1 granitehybrid kimi-k3 kimi-linear mamba2 nemotron_h nemotron_h_moe qwen35 "
+     "qwen35moe qwen3next qwen4exp"},
 };
 
 /* With a scale of quantized numbers. */

@@ -84,6 +84,7 @@ static bool divisors_load(const values *s, tare_error *why) {
     } rows[] = {{"experts_per_group", "grovemoe"},
                 {"attention.indexer.block_size", "minimax-m3"},
                 {"num_loops", "nanbeige"},
+                {"attn_res.block_size", "kimi-k3"},
                 {"full_attention_interval", "minimax-01 qwen35 qwen35moe qwen3next"},
                 {"interleave_moe_layer_step", "ernie4_5-moe"},
                 {"attention.sliding_window", "afmoe"},

@@ -367,6 +367,8 @@ static double file_type(const tare_llama_mapping *m) {
 tare_status tare_llama_mapping_fill(tare_llama_mapping *m, tare_error *err) {
     if (tare_model_is_big_endian(m->hf))
         return tare_fail(err, TARE_ERR_UNSUPPORTED, "big-endian models cannot be mapped");
+    m->is_read = TARE_NEW_ARRAY(&m->out->arena, bool, m->hf->catalog.n_tensors);
+    if (!m->is_read) return tare_fail(err, TARE_ERR_NOMEM, "tensors");
     if (m->options->tower) {
         TARE_TRY(tare_llama_tower_begin(m, err));
         if (m->arch->tower->generate) TARE_TRY(m->arch->tower->generate(m, err));
@@ -520,8 +522,8 @@ static tare_status note_unused(const tare_llama_mapping *m, tare_error *err) {
     if (m->options->vocab_only || m->arch->tower) return TARE_OK;
     for (size_t i = 0; i < c->n_tensors; i++) {
         const tare_str name = c->tensors[i].name;
-        if (is_used[i] || (m->is_key && m->is_key[i]) || is_merged(m->hf, i) ||
-            tare_llama_is_buffer(name) || (m->tells_tower && tare_llama_is_left_out(name)))
+        if (is_used[i] || m->is_read[i] || is_merged(m->hf, i) || tare_llama_is_buffer(name) ||
+            (m->tells_tower && tare_llama_is_left_out(name)))
             continue;
         TARE_TRY(tare_llama_is_unwanted(&is_unwanted, m, i, err));
         if (is_unwanted) continue;

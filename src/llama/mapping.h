@@ -67,7 +67,7 @@ typedef struct tare_llama_mapping {
     size_t n_targets, targets_capacity;
     tare_llama_collected collected[4];
     size_t n_collected;
-    bool *is_key; /* of each tensor of the input: its numbers are a key's; NULL: of none */
+    bool *is_read; /* of each tensor of the input: its numbers are in a key or a generated tensor */
     struct tare_llama_join **joins; /* by hash of the name; tensors that parts of are collected */
     size_t n_join_slots;
     tare_hash_key join_key;
@@ -194,7 +194,7 @@ tare_status tare_llama_check_words(const tare_llama_mapping *m, tare_error *err)
     "silu/swish/swiglu gelu gelu_10 gelu_accurate gelu_fast gelu_new gelu_python "                 \
     "gelu_python_tanh gelu_pytorch_tanh geglu gegelu quick_gelu relu reglu relu2/relu_squared "    \
     "relu6 leaky_relu prelu elu selu celu hardswish hardsigmoid hardtanh softplus mish laplace "   \
-    "linear/identity sigmoid tanh sin xielu glu"
+    "linear/identity sigmoid tanh sin xielu glu situ"
 #define TARE_LLAMA_GELUS                                                                           \
     "gelu gelu_new gelu_fast gelu_python gelu_python_tanh gelu_accurate gelu_pytorch_tanh geglu"
 /* Warns of what config.json asks for, and neither keys nor tensors say (unapplied.c). After both. */
@@ -260,11 +260,11 @@ tare_origin tare_llama_origin_of_pieces(const tare_model *source, const tare_pie
 /* The mean of all numbers of a tensor of the input, or of their magnitudes; reads them. */
 tare_status tare_llama_mean(double *out, const tare_model *hf, size_t tensor, bool of_magnitudes,
                             tare_error *err);
-/* The numbers that a batch norm multiplies by or adds, of its weight and the tensors beside it:
- * `name` without "weight" and with "bias", "running_mean", "running_var". `out` has as many as the
- * weight. */
-tare_status tare_llama_fold_norm(float *out, const tare_model *hf, size_t weight,
-                                 tare_llama_fold fold, tare_error *err);
+/* What is computed of a vector and those beside it: of the weight of a batch norm and what has "bias",
+ * "running_mean", "running_var" for its "weight", or of what has "norm.weight" and "proj.weight". `out`
+ * has as many numbers as the tensor. */
+tare_status tare_llama_fold_vectors(float *out, tare_llama_mapping *m, size_t tensor,
+                                    tare_llama_fold fold, tare_error *err);
 /* Whether all numbers of a tensor of the input are 0; whether two have the same bytes. Both read
  * them. */
 tare_status tare_llama_is_zero(bool *out, const tare_model *hf, size_t tensor, tare_error *err);

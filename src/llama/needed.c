@@ -23,14 +23,18 @@ static const struct {
     unsigned part;
 } parts[] = {
     {"", "_shexp", OTHER + 0}, /* OTHER: parts that a block may be without */
-    {"", "_chexps", OTHER + 1},      {"nextn.", "", OTHER + 2},     {"vis_", "", OTHER + 3},
-    {"indexer.", "", OTHER + 4},     {"indexer_", "", OTHER + 4},   {"channel_mix_", "", OTHER + 5},
-    {"cross_attn_", "", OTHER + 6},  {"inp_gate", "", OTHER + 7},   {"proj", "", OTHER + 7},
-    {"post_norm", "", OTHER + 7},    {"per_layer_", "", OTHER + 7}, {"", "_exps", EXPERTS},
-    {"ffn_gate_inp", "", EXPERTS},   {"ffn_gate", "", DENSE},       {"ffn_down", "", DENSE},
-    {"ffn_up", "", DENSE},           {"attn_norm", "", WHOLE},      {"attn_output_norm", "", WHOLE},
-    {"attn_", "", ATTENTION},        {"ssm_", "", STATE},           {"time_mix_", "", TIME_MIX},
-    {"shortconv.", "", CONVOLUTION},
+    {"", "_chexps", OTHER + 1},     {"nextn.", "", OTHER + 2},
+    {"vis_", "", OTHER + 3},        {"indexer.", "", OTHER + 4},
+    {"indexer_", "", OTHER + 4},    {"channel_mix_", "", OTHER + 5},
+    {"cross_attn_", "", OTHER + 6}, {"inp_gate", "", OTHER + 7},
+    {"proj", "", OTHER + 7},        {"post_norm", "", OTHER + 7},
+    {"per_layer_", "", OTHER + 7},  {"", "_exps", EXPERTS},
+    {"ffn_gate_inp", "", EXPERTS},  {"ffn_gate", "", DENSE},
+    {"ffn_down", "", DENSE},        {"ffn_up", "", DENSE},
+    {"attn_norm", "", WHOLE},       {"attn_output_norm", "", WHOLE},
+    {"attn_", "", ATTENTION},       {"ssm_", "", STATE},
+    {"time_mix_", "", TIME_MIX},    {"shortconv.", "", CONVOLUTION},
+    {"ffn_routed_", "", OTHER + 8}, {"ffn_latent_", "", OTHER + 9},
 };
 
 /* What llama.cpp runs without, in all architectures. */
@@ -44,7 +48,7 @@ static const char own_sinks[] = "granite_swa hy_v4";
 static const char own_head[] =
     "apertus arwkv7 baichuan bailingmoe bailingmoe2 codeshell dbrx dots1 exaone-moe glm5-next "
     "gpt-oss "
-    "gptneox hy_v4 internlm2 jais kimi-linear maple mellum mimo2 minimax-m2 minimax-m3 "
+    "gptneox hy_v4 internlm2 jais kimi-k3 kimi-linear maple mellum mimo2 minimax-m2 minimax-m3 "
     "muse-glimmer nemotron "
     "olmo2 olmoe orion phi2 phimoe plamo qwen qwen2moe rwkv6 rwkv6qwen2 rwkv7 stablelm step35 "
     "talkie xverse";
@@ -56,8 +60,8 @@ static const struct {
     const char *words, *suffix, *beside, *archs;
 } companions[] = {
     {"exp_probs_b", ".bias", "ffn_gate_inp",
-     "afmoe bailingmoe3 glm4moe glm5-next kimi-linear laguna lfm2moe minimax-m2 minimax-m3 "
-     "nemotron_h_moe"},
+     "afmoe bailingmoe3 glm4moe glm5-next kimi-k3 kimi-linear laguna lfm2moe minimax-m2 "
+     "minimax-m3 nemotron_h_moe"},
     {"attn_sinks", ".weight", "attn_norm", "gpt-oss"},
     {"attn_gate", ".weight", "ssm_conv1d", "qwen35 qwen35moe qwen3next qwen4exp"},
     {"attn_gate", ".weight", "attn_kv_a_mqa", "bailingmoe3"},

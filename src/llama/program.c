@@ -179,6 +179,10 @@ static bool op_norm_shift(machine *m) {
     m->draft->fold = TARE_LLAMA_SHIFT;
     return m->draft->shape.n_dims == 1;
 }
+static bool op_times_proj(machine *m) {
+    m->draft->fold = TARE_LLAMA_PRODUCT;
+    return m->draft->shape.n_dims == 1;
+}
 static bool op_if(machine *m) {
     m->draft->is_skipped = m->args[0] == 0;
     return true;
@@ -246,6 +250,7 @@ static const struct operation {
     {"ternary", op_ternary, 0, 0, "arithmetic twice"},
     {"norm_factor", op_norm_factor, 0, 0, "it is not a vector"},
     {"norm_shift", op_norm_shift, 0, 0, "it is not a vector"},
+    {"times_proj", op_times_proj, 0, 0, "it is not a vector"},
     {"turns", op_turns, 2, 2, "it has more parts than config.json says"},
     {"part", op_part, 2, 2, "it has more parts than config.json says"},
     {"stack", op_stack, 2, 2, "the model has more tensors of this kind than config.json says"},

@@ -17,6 +17,7 @@
  *   center             minus the mean of all elements
  *   ternary            -1, 0 or 1 times the mean of their magnitudes
  *   norm_factor norm_shift  of the weight of a batch norm: what the norm multiplies by, what it adds
+ *   times_proj         times the one row of what has 'proj' where its own name has 'norm'
  *   pad(n)             rows of zeros after it, up to n
  *   part(i, n)         part i of n that stand one after the other along dimension 0
  *   turns(i, n)        part i of n that stand one after the other along dimension 1 in each step of
@@ -43,11 +44,12 @@ typedef enum tare_llama_measure {
     TARE_LLAMA_MEAN_MAGNITUDE = 2,
 } tare_llama_measure;
 
-/* What is computed of the four vectors of a batch norm. */
+/* What is computed of several vectors: the four of a batch norm, or two. */
 typedef enum tare_llama_fold {
     TARE_LLAMA_NO_FOLD = 0,
-    TARE_LLAMA_FACTOR = 1, /* weight / sqrt(variance + 1e-5) */
-    TARE_LLAMA_SHIFT = 2,  /* bias - mean * factor */
+    TARE_LLAMA_FACTOR = 1,  /* weight / sqrt(variance + 1e-5) */
+    TARE_LLAMA_SHIFT = 2,   /* bias - mean * factor */
+    TARE_LLAMA_PRODUCT = 3, /* of the two */
 } tare_llama_fold;
 
 /* How the parts of a tensor lie. */
@@ -65,7 +67,7 @@ typedef struct tare_llama_draft {
     tare_piece_arithmetic arithmetic;
     float constant, second;
     tare_llama_measure measure; /* what the constant still has to be computed from */
-    tare_llama_fold fold;       /* the numbers are those of a batch norm */
+    tare_llama_fold fold;       /* the numbers are computed of these vectors */
     uint64_t padded;            /* rows; 0: as they are */
     uint64_t slot, n_slots;     /* of a joined tensor; n_slots 0: it stands alone */
     tare_llama_joint joint;     /* how slots are put together */

@@ -15,7 +15,7 @@
 
 /* Architectures of llama.cpp that nothing is mapped to yet. */
 static const char further[] = "deepseek4 dots3note "
-                              "graniteswitch hrm_text kimi-k3 pockettts qwen3tts";
+                              "graniteswitch hrm_text pockettts qwen3tts";
 static const char tokenizers[] =
     "llama gpt2 hybriddna whitespace bert t5 rwkv plamo2 gemma4 none no_vocab";
 

@@ -57,13 +57,14 @@ enum { COLS = 0, ROWS = 1, STACK = 2 }; /* dimensions, fastest first */
 #define READ_STATE                                                                                 \
     "blk.#.attn_q.weight blk.#.attn_k.weight blk.#.attn_v.weight blk.#.attn_qkv.weight "           \
     "blk.#.attn_q_a.weight blk.#.attn_kv_a_mqa.weight blk.#.ffn_gate.weight blk.#.ffn_up.weight "  \
-    "blk.#.ffn_gate_exps.weight blk.#.ffn_up_exps.weight blk.#.ffn_gate_up_exps.weight "           \
     "blk.#.ffn_gate_shexp.weight blk.#.ffn_up_shexp.weight blk.#.ffn_gate_inp.weight "             \
     "blk.#.ssm_in.weight blk.#.time_mix_key.weight blk.#.time_mix_receptance.weight "              \
     "blk.#.time_mix_value.weight"
 #define WRITE_STATE                                                                                \
     B("attn_output")                                                                               \
-    B("ffn_down") B("ffn_down_exps") B("ffn_down_shexp") B("ssm_out") B("time_mix_output")
+    B("ffn_down") B("ffn_down_shexp") B("ssm_out") B("time_mix_output")
+/* But where experts work on fewer numbers, which a matrix makes of the state. */
+#define WHOLE_EXPERTS "!kimi-k3 nemotron_h nemotron_h_moe"
 /* But where the gate's rows follow those of `up` in one tensor. */
 #define FUSED_GATE                                                                                 \
     "!arctic chatglm glm4 granite_swa jina-bert-v2 modern-bert neo-bert phi3 plamo2 plamo3"
@@ -74,7 +75,7 @@ enum { COLS = 0, ROWS = 1, STACK = 2 }; /* dimensions, fastest first */
 /* Where shared experts are as many as the key says, beside each other. */
 #define SHARED_BESIDE                                                                              \
     "afmoe bailingmoe deepseek deepseek2 deepseek2-ocr deepseek32 dots1 glm-dsa glm4moe hy_v4 "    \
-    "kimi-linear minimax-m3 mistral4"
+    "kimi-k3 kimi-linear minimax-m3 mistral4"
 
 const tare_llama_size_rule tare_llama_size_rules[] = {
     {HIDDEN, "embedding_length", NULL,
@@ -104,7 +105,10 @@ const tare_llama_size_rule tare_llama_size_rules[] = {
     {HIDDEN, "audio.projection_dim", NULL, "mm.a.fc.weight mm.a.mlp.2.weight mm.a.mlp.3.weight",
      ROWS, NULL},
     {HIDDEN, "embedding_length", NULL, "output.weight " READ_STATE, COLS, "!eagle3"},
+    {HIDDEN, "embedding_length", NULL, B("ffn_gate_exps") B("ffn_up_exps") B("ffn_gate_up_exps"),
+     COLS, WHOLE_EXPERTS},
     {HIDDEN, "embedding_length", NULL, WRITE_STATE, ROWS, NULL},
+    {HIDDEN, "embedding_length", NULL, B("ffn_down_exps"), ROWS, WHOLE_EXPERTS},
     {HEADS, "attention.head_count", "attention.value_length", B("attn_output"), COLS, PLAIN_HEADS},
     {LOADER, "attention.head_count", "attention.value_length", B("attn_output"), COLS, OTHER_HEADS},
     {LOADER, "attention.head_count 2*attention.head_count_kv", "attention.key_length",

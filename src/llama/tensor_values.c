@@ -55,34 +55,37 @@ tare_status tare_llama_is_equal(bool *out, const tare_model *hf, size_t a, size_
     return TARE_OK;
 }
 
-/* A vector of a batch norm beside its weight. */
-static tare_status find_beside(size_t *out, const tare_model *hf, size_t weight, const char *which,
-                               tare_error *err) {
-    const tare_tensor *t = &hf->catalog.tensors[weight];
-    const tare_str end = TARE_STR("weight");
+/* The vector whose name ends in `which` where that of another has `end`. */
+static tare_status find_beside(size_t *out, tare_llama_mapping *m, size_t tensor, const char *end,
+                               const char *which, tare_error *err) {
+    const tare_model *hf = m->hf;
+    const tare_tensor *t = &hf->catalog.tensors[tensor];
     char name[512];
-    int n = snprintf(name, sizeof name, "%.*s%s", (int)(t->name.len - end.len), t->name.ptr, which);
+    int n =
+        snprintf(name, sizeof name, "%.*s%s", (int)(t->name.len - strlen(end)), t->name.ptr, which);
     const int64_t i = t->name.len < sizeof name / 2
                           ? tare_model_find_tensor(hf, (tare_str){name, (size_t)n})
                           : -1;
     if (i < 0 || hf->catalog.tensors[i].n_elements != t->n_elements) {
-        tare_fail_tensor(err, TARE_ERR_CORRUPT, t, weight,
-                         "a vector of its batch norm is missing, or of another length");
+        tare_fail_tensor(err, TARE_ERR_CORRUPT, t, tensor,
+                         "the vector that belongs to it is missing, or of another length");
         tare_error_detail(err, "%s", which);
         return TARE_ERR_CORRUPT;
     }
+    m->is_read[i] = true;
     *out = (size_t)i;
     return TARE_OK;
 }
 
-tare_status tare_llama_fold_norm(float *out, const tare_model *hf, size_t weight,
-                                 tare_llama_fold fold, tare_error *err) {
+static tare_status fold_norm(float *out, tare_llama_mapping *m, size_t weight, tare_llama_fold fold,
+                             tare_error *err) {
+    const tare_model *hf = m->hf;
     float bias[STEP / 4], mean[STEP / 4], variance[STEP / 4];
     const uint64_t n = hf->catalog.tensors[weight].n_elements;
     size_t of_bias, of_mean, of_variance;
-    TARE_TRY(find_beside(&of_bias, hf, weight, "bias", err));
-    TARE_TRY(find_beside(&of_mean, hf, weight, "running_mean", err));
-    TARE_TRY(find_beside(&of_variance, hf, weight, "running_var", err));
+    TARE_TRY(find_beside(&of_bias, m, weight, "weight", "bias", err));
+    TARE_TRY(find_beside(&of_mean, m, weight, "weight", "running_mean", err));
+    TARE_TRY(find_beside(&of_variance, m, weight, "weight", "running_var", err));
     for (uint64_t at = 0; at < n; at += STEP / 4) {
         const uint64_t take = tare_min_u64(n - at, STEP / 4);
         TARE_TRY(tare_tensor_values_f32(out + at, hf, weight, at, take, err));
@@ -95,4 +98,26 @@ tare_status tare_llama_fold_norm(float *out, const tare_model *hf, size_t weight
         }
     }
     return TARE_OK;
+}
+
+static tare_status fold_product(float *out, tare_llama_mapping *m, size_t norm, tare_error *err) {
+    const tare_model *hf = m->hf;
+    float factors[STEP];
+    const uint64_t n = hf->catalog.tensors[norm].n_elements;
+    size_t proj;
+    TARE_TRY(find_beside(&proj, m, norm, "norm.weight", "proj.weight", err));
+    TARE_TRY(tare_tensor_values_f32(out, hf, norm, 0, n, err));
+    for (uint64_t at = 0; at < n; at += STEP) {
+        const uint64_t take = tare_min_u64(n - at, STEP);
+        TARE_TRY(tare_tensor_values_f32(factors, hf, proj, at, take, err));
+        for (uint64_t i = 0; i < take; i++) out[at + i] *= factors[i];
+    }
+    return TARE_OK;
+}
+
+tare_status tare_llama_fold_vectors(float *out, tare_llama_mapping *m, size_t tensor,
+                                    tare_llama_fold fold, tare_error *err) {
+    m->is_read[tensor] = true;
+    return fold == TARE_LLAMA_PRODUCT ? fold_product(out, m, tensor, err)
+                                      : fold_norm(out, m, tensor, fold, err);
 }

@@ -388,7 +388,6 @@ static tare_status collect(const pass *p, const char *key, tare_error *err) {
     const bool is_single = p->layer < 0;
     if (!is_single && (uint64_t)p->layer >= m->n_layers)
         return fail_tensor(p, TARE_ERR_CORRUPT, "config.json has fewer layers", err);
-    if (!m->is_key) m->is_key = TARE_NEW_ARRAY(arena, bool, m->hf->catalog.n_tensors);
     while (i < m->n_collected && strcmp(m->collected[i].key, key) != 0) i++;
     if (i == sizeof m->collected / sizeof *m->collected)
         return tare_fail(err, TARE_ERR_ARG, "rules: too many keys of values");
@@ -398,8 +397,8 @@ static tare_status collect(const pass *p, const char *key, tare_error *err) {
             (tare_llama_collected){.key = key, .numbers = numbers, .is_single = is_single};
         m->n_collected += numbers != NULL;
     }
-    if (!m->is_key || !m->collected[i].numbers) return tare_fail(err, TARE_ERR_NOMEM, "metadata");
-    m->is_key[p->index] = true;
+    if (!m->collected[i].numbers) return tare_fail(err, TARE_ERR_NOMEM, "metadata");
+    m->is_read[p->index] = true;
     if (m->hf->catalog.tensors[p->index].encoding->id == TARE_ENCODING_I64)
         return collect_whole(p, &m->collected[i], err);
     TARE_TRY(tare_tensor_values_f32(&value, m->hf, p->index, 0, 1, err));
@@ -408,14 +407,14 @@ static tare_status collect(const pass *p, const char *key, tare_error *err) {
     return TARE_OK;
 }
 
-/* A vector that is computed of those of a batch norm. */
+/* A vector that is computed of several. */
 static tare_status place_folded(const pass *p, tare_str name, const tare_llama_draft *draft,
                                 tare_error *err) {
     tare_llama_mapping *m = p->m;
     const size_t n = (size_t)m->hf->catalog.tensors[p->index].n_elements;
     float *values = TARE_NEW_ARRAY(&m->out->arena, float, n);
     if (!values) return tare_fail(err, TARE_ERR_NOMEM, "tensors");
-    if (!m->is_rehearsal) TARE_TRY(tare_llama_fold_norm(values, m->hf, p->index, draft->fold, err));
+    if (!m->is_rehearsal) TARE_TRY(tare_llama_fold_vectors(values, m, p->index, draft->fold, err));
     return tare_llama_generate(m, name.ptr + 1, values, n, err); /* behind '=' */
 }
 

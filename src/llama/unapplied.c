@@ -24,7 +24,7 @@
 #define SQUARED_ARCHS "arcee jais2 nemotron nemotron_h nemotron_h_moe plm"
 /* Whose activation no member of these names says, or whose keys say it. */
 #define OTHER_ARCHS                                                                                \
-    "apertus dbrx jais lfm2 lfm2moe llada llada-moe minimax-m3 neo-bert "                          \
+    "apertus dbrx jais kimi-k3 lfm2 lfm2moe llada llada-moe minimax-m3 neo-bert "                  \
     "nomic-bert nomic-bert-moe openelm rwkv6 rwkv6qwen2 rwkv7 arwkv7 smallthinker t5 "             \
     "t5encoder talkie wavtokenizer-dec qwen refact"
 
@@ -141,6 +141,8 @@ static const struct {
      "hidden_act: llama.cpp computes the square of ReLU in this architecture" OTHER_RESULTS},
     {"!" GELU_ARCHS " " SQUARED_ARCHS " " OTHER_ARCHS, OTHER_THAN("silu"), NULL, NULL,
      "hidden_act: llama.cpp computes SiLU in this architecture" OTHER_RESULTS},
+    {"kimi-k3", OTHER_THAN("situ"), NULL, NULL,
+     "hidden_act: llama.cpp computes SiTU in this architecture" OTHER_RESULTS},
     {"dbrx",
      "if(has(ffn_config.ffn_act_fn.name), word(ffn_config.ffn_act_fn.name, '" TARE_LLAMA_ACTIVATIONS
      "') == 'silu') == false",

@@ -61,6 +61,7 @@ const tare_tensor_named tare_tensors_outside[] = {
     ROLE("output", OUTPUT,
          "embed_out lm_head output word_embeddings_for_head lm_head.linear output_layer head "
          "head.out model.transformer.ff_out head.decoder model.lm_head"),
+    NAMED("output_res_score", ""),
     NAMED("output_hc_fn", "model.hc_head.hc_head_fn"),
     NAMED("output_hc_base", "model.hc_head.hc_head_base"),
     NAMED("output_hc_scale", "model.hc_head.hc_head_scale"),
@@ -197,6 +198,9 @@ const tare_tensor_named tare_tensors_in_blocks[] = {
     ROLE("ffn_gate_up_exps", FFN_GATE_UP, "mlp.experts.gate_up_proj experts.gate_up_proj"),
     NAMED("ffn_latent_down", "mixer.fc1_latent_proj"),
     NAMED("ffn_latent_up", "mixer.fc2_latent_proj"),
+    NAMED("ffn_routed_down", "block_sparse_moe.routed_expert_down_proj"),
+    NAMED("ffn_routed_up", "block_sparse_moe.routed_expert_up_proj"),
+    NAMED("ffn_routed_norm", "block_sparse_moe.routed_expert_norm"),
     ROLE("ffn_down", FFN_DOWN,
          "mlp.dense_4h_to_h mlp.c_proj ffn.down_proj mlp.down_proj feed_forward.w2 output.dense "
          "mlp.Wo ffn.lin2 mlp.fc_out mlp.fc2 mlp.wo ffn.proj_2 residual_mlp.w2 mlp.down_layer "

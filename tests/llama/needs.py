@@ -30,7 +30,7 @@ OPTIONAL = ["attn_rel_b", "cross_attn_rel_b", "ffn_gate"]  # of T5
 # llama.cpp computes without is something else. So tare says no.
 RUNS_ON = {"ffn_gate_exps", "ffn_gate", "ffn_gate_inp", "ffn_down_shexp", "ffn_gate_shexp", "ffn_up_shexp"}
 PARTIAL = {"grok", "mimo2", "mimo2-nextn", "step35", "step35-nextn", "mixtral", "granitemoe", "granitemoe-plain", "granitehybrid", "ernie4_5-moe",
-           "kimi-linear", "hy_v3", "hy_v3-nextn", "minimax-01"}
+           "kimi-k3", "kimi-linear", "hy_v3", "hy_v3-nextn", "minimax-01"}
 # The same of a model each: a norm of what chooses the tokens that are looked at.
 RUNS_ON_WITHOUT = {"glm-dsa": {"indexer.k_norm"}}
 # Of layers that predict more tokens it checks less, as nothing but a draft computes with them, which then ends.

@@ -183,6 +183,34 @@ def _():
         k.replace("model.", "model.language_model."): v for k, v in t.items()}
 
 
+@model("kimi-k3")
+def _():
+    c = base("KimiK3ForConditionalGeneration", "kimi_k3_text", num_hidden_layers=3, num_key_value_heads=4, hidden_act="situ", mla_use_nope=True,
+             linear_attn_config=dict(full_attn_layers=[2], num_heads=4, head_dim=16, short_conv_kernel_size=4, gate_lower_bound=-5.0),
+             q_lora_rank=32, kv_lora_rank=32, qk_nope_head_dim=16, qk_rope_head_dim=8, v_head_dim=16, num_experts=4,
+             num_experts_per_token=2, moe_intermediate_size=32, num_shared_experts=1, first_k_dense_replace=1, routed_scaling_factor=2.5,
+             moe_renormalize=True, moe_router_activation_func="sigmoid", routed_expert_hidden_size=32, activation_situ_beta=4.0,
+             activation_situ_linear_beta=25.0, attn_res_block_size=2)
+    t = {k: v for k, v in dense(c).items() if "self_attn" not in k and not (".mlp." in k and ".0." not in k)}
+    t.update(blocks("model.layers.", 3, {f"{x}_res_{n}.weight": s for x in ("self_attention", "mlp") for n, s in (("norm", (64,)), ("proj", (1, 64)))}))
+    t.update({"model.output_attn_res_norm.weight": (64,), "model.output_attn_res_proj.weight": (1, 64)})
+    linear = {**{f"{x}_proj.weight": (64, 64) for x in "qkvog"}, **{f"{x}_conv1d.weight": (64, 1, 4) for x in "qkv"},
+              "f_a_proj.weight": (16, 64), "f_b_proj.weight": (64, 16), "b_proj.weight": (4, 64), "A_log": (4,), "dt_bias": (64,),
+              "o_norm.weight": (16,)}
+    latent = {"q_a_proj.weight": (32, 64), "q_a_layernorm.weight": (32,), "q_b_proj.weight": (96, 32), "kv_a_proj_with_mqa.weight": (40, 64),
+              "kv_a_layernorm.weight": (32,), "kv_b_proj.weight": (128, 32), "o_proj.weight": (64, 64), "g_proj.weight": (64, 64)}
+    for i, own in enumerate((linear, latent, linear)):
+        t.update({f"model.layers.{i}.self_attn.{n}": s for n, s in own.items()})
+    for i in (1, 2):
+        t.update({f"model.layers.{i}.block_sparse_moe.{n}": s for n, s in {
+            "gate.weight": (4, 64), "gate.e_score_correction_bias": (4,), "shared_experts.gate_proj.weight": (32, 64),
+            "shared_experts.up_proj.weight": (32, 64), "shared_experts.down_proj.weight": (64, 32),
+            "routed_expert_down_proj.weight": (32, 64), "routed_expert_up_proj.weight": (64, 32), "routed_expert_norm.weight": (32,),
+            **{f"experts.{e}.w{n}.weight": (32, 32) for e in range(4) for n in (1, 2, 3)}}.items()})
+    text = {k: v for k, v in c.items() if k != "architectures"}
+    return dict(architectures=c["architectures"], model_type="kimi_k3", text_config=text), {"language_model." + k: v for k, v in t.items()}
+
+
 # ---- layers that predict more tokens, behind the others ---------------------------------------------
 # Under a model_type that transformers does not know, whose newest releases rename what the reference reads.
 

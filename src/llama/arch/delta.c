@@ -28,14 +28,15 @@
 
 /* ---- Kimi Linear -------------------------------------------------------------------------------- */
 
+#define KIMI_LATENT                                                                                \
+    "kimi.latent = if(if(has(linear_attn_config.full_attn_layers), in(layer + 1, "                 \
+    "linear_attn_config.full_attn_layers), word(at(layer_types, layer), '" LAYER_KINDS             \
+    "') == 'attention'), 1, 0)"
 static const char *const kimi_defaults[] = {"kv_lora_rank = n_lora_kv", "qk_rope_head_dim = n_rot",
-                                            SIGMOID_ROUTER, NULL};
+                                            KIMI_LATENT, SIGMOID_ROUTER, NULL};
 static const tare_llama_key kimi_keys[] = {
     KEY_VOCAB_SIZE,
-    {"attention.head_count_kv[]", I32,
-     "if(if(has(linear_attn_config.full_attn_layers), in(layer + 1, "
-     "linear_attn_config.full_attn_layers), word(at(layer_types, layer), '" LAYER_KINDS
-     "') == 'attention'), 1, 0)"},
+    {"attention.head_count_kv[]", I32, "kimi.latent"},
     {"ssm.conv_kernel", U32, "linear_attn_config.short_conv_kernel_size | linear_conv_kernel_dim"},
     {"kda.head_dim", U32, "linear_attn_config.head_dim | linear_head_dim"},
     {"attention.q_lora_rank", U32, "q_lora_rank | n_lora_q"},
@@ -89,6 +90,42 @@ static const tare_llama_back kimi_back = {
     "block_sparse_moe.shared_experts.down_proj num_experts num_experts_per_token",
     .config = kimi_back_config,
     .shapes = kimi_back_shapes};
+
+/* ---- Kimi K3: a whole gate of linear attention and one of the other, residuals of several layers, experts
+ * of fewer numbers, an activation of its own -------------------------------------------------------- */
+
+static const char *const k3_defaults[] = {KIMI_LATENT, NULL};
+static const tare_llama_key k3_keys[] = {
+    {"attention.key_length", U32, NULL}, /* of config.json's head_dim */
+    {"attention.value_length", U32, NULL},
+    KEY_VOCAB_SIZE,
+    {"attention.head_count_kv[]", I32, "kimi.latent"},
+    {"ssm.conv_kernel", U32, "linear_attn_config.short_conv_kernel_size"},
+    {"kda.head_dim", U32, "linear_attn_config.head_dim"},
+    {"kda.gate_lower_bound", F32, "linear_attn_config.gate_lower_bound"},
+    KEYS_LATENT_RANKS,
+    {"attention.value_length", U32, "kv_lora_rank"},
+    KEYS_LATENT_HEADS,
+    KEY_EXPERT_FFN,
+    {"expert_shared_count", U32, "num_shared_experts"},
+    {"leading_dense_block_count", U32, "first_k_dense_replace"},
+    {"expert_weights_scale", F32, "routed_scaling_factor"},
+    {"expert_weights_norm", BOOL, "moe_renormalize"},
+    {"expert_latent_length", U32, "routed_expert_hidden_size"},
+    {"activation.situ_beta", F32, "activation_situ_beta"},
+    {"activation.situ_linear_beta", F32, "activation_situ_linear_beta"},
+    {"attn_res.block_size", U32, "attn_res_block_size"},
+    END_OF_KEYS};
+static const tare_llama_rule k3_rules[] = {
+    {"*.self_attention_res_norm.weight", "=blk.#.attn_res_score.weight", "times_proj"},
+    {"*.mlp_res_norm.weight", "=blk.#.ffn_res_score.weight", "times_proj"},
+    {"*output_attn_res_norm.weight", "=output_res_score.weight", "times_proj"},
+    RULE_DROP("*_res_proj.weight"),
+    {"*.self_attn.g_proj.weight", "=blk.#.ssm_g.weight", "if(kimi.latent == 0) as_is"},
+    {"=blk.#.ssm_a", NULL, "rows(0, 0, num_attention_heads) negexp"},
+    RULES_DELTA_CONV,
+    RULES_LATENT,
+    END_OF_RULES};
 
 /* ---- Ling 3: Kimi's delta attention without factors of its gates, latent attention in every so manieth
  * layer and in those behind the last group -------------------------------------------------------- */
@@ -290,6 +327,18 @@ const tare_llama_arch tare_llama_family_delta[] = {
      .keys = kimi_keys,
      .rules = kimi_rules,
      .back = &kimi_back},
+    {.name = "kimi-k3",
+     .classes = "KimiK3ForConditionalGeneration",
+     .requires = "if(has(attn_res_block_size), mla_use_nope | false, true)",
+     .tensors = ENDS QKV NORMS FFN MOE SHARED MLA
+     "attn_gate ssm_conv1d_q ssm_conv1d_k ssm_conv1d_v ssm_f_a ssm_f_b ssm_beta ssm_a ssm_g ssm_dt "
+     "ssm_norm exp_probs_b ffn_routed_down ffn_routed_up ffn_routed_norm attn_res_score "
+     "ffn_res_score output_res_score",
+     .optional = "attn_gate ffn_routed_norm",
+     .cut = ".dt_bias=.dt_proj.bias",
+     .defaults = k3_defaults,
+     .keys = k3_keys,
+     .rules = k3_rules},
     {.name = "bailingmoe3",
      .classes = "BailingMoeV3ForCausalLM",
      .requires = "if(has(layer_group_size), if(no_kda_lora | false, if(kda_safe_gate | false, "
