@@ -154,10 +154,10 @@ tare_status tare_llama_set_rows(tare_llama_mapping *m, const tare_llama_key *row
 #define BOOL TARE_VALUE_BOOL
 #define TEXT TARE_VALUE_STRING
 
-/* From the rope settings of full attention, under all their names. */
+/* From the rope settings of full attention, or of compressed tokens, under all their names. */
 #define ROPE(x)                                                                                    \
     "rope_parameters.full_attention." x " | rope_scaling.full_attention." x                        \
-    " | rope_parameters." x " | rope_scaling." x                                                   \
+    " | rope_parameters." x " | rope_scaling." x " | rope_parameters.compress." x                  \
     " | if(has(rope_parameters) == false, if(has(rope_scaling) == false, rope_default." x "))"
 
 #define ROPE_TYPES "default linear dynamic yarn longrope/su llama3 proportional mrope xdrope"
@@ -166,8 +166,9 @@ const char *const tare_llama_common_defaults[] = {
     "rope.type = word(" ROPE("rope_type") " | " ROPE("type") ", '" ROPE_TYPES "')",
     "rope.type_swa = word(rope_parameters.sliding_attention.rope_type | "
     "rope_scaling.sliding_attention.rope_type, '" ROPE_TYPES "')",
-    "rope.theta = " ROPE("rope_theta") " | global_rope_theta | rope_global_theta | "
-                                       "rope_theta_global | rope_theta | rotary_emb_base",
+    "rope.theta = rope_parameters.main.rope_theta | " ROPE(
+        "rope_theta") " | global_rope_theta | rope_global_theta | "
+                      "rope_theta_global | rope_theta | rotary_emb_base",
     "rope.theta_swa = rope_parameters.sliding_attention.rope_theta | local_rope_theta | "
     "rope_local_theta | rope_theta_local | swa_rope_theta | rope_local_base_freq",
     "rope.partial = " ROPE("partial_rotary_factor") " | partial_rotary_factor | rope_pct | "

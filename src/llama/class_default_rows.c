@@ -86,6 +86,16 @@ const tare_llama_class_row tare_llama_class_rows[] = {
      "num_hidden_layers=61 num_key_value_heads=128 q_lora_rank=1536 qk_nope_head_dim=128 "
      "qk_rope_head_dim=64 rms_norm_eps=1e-06 rope_theta=10000 routed_scaling_factor=2.5 "
      "topk_group=4 v_head_dim=128"},
+    {"deepseek_v4",
+     "compress_rope_theta=160000 hc_eps=1e-06 hc_mult=4 hc_sinkhorn_iters=20 head_dim=512 "
+     "hidden_size=4096 index_head_dim=128 index_n_heads=64 index_topk=512 "
+     "max_position_embeddings=1048576 moe_intermediate_size=intermediate_size|2048 "
+     "n_routed_experts=num_local_experts|256 n_shared_experts=1 norm_topk_prob=true "
+     "num_attention_heads=64 num_experts_per_tok=6 num_hidden_layers=43 num_key_value_heads=1 "
+     "num_nextn_predict_layers=1 o_groups=8 o_lora_rank=1024 partial_rotary_factor=0.125 "
+     "partial_rotary_factor?=0.125 q_lora_rank=1024 qk_rope_head_dim=64 qk_rope_head_dim?=64 "
+     "rms_norm_eps=1e-06 rope_theta=10000 routed_scaling_factor=1.5 scoring_func='sqrtsoftplus' "
+     "sliding_window=128 swiglu_limit=10"},
     {"distilbert",
      "activation='gelu' dim=768 hidden_dim=3072 max_position_embeddings=512 n_heads=12 "
      "n_layers=6 tie_word_embeddings=true"},
@@ -211,6 +221,15 @@ const tare_llama_class_row tare_llama_class_rows[] = {
     {"glm4v_text", "hidden_size=4096 intermediate_size=13696 max_position_embeddings=32768 "
                    "num_attention_heads=32 num_hidden_layers=40 num_key_value_heads=2 "
                    "num_key_value_heads?=num_attention_heads rms_norm_eps=1e-05 rope_theta=10000"},
+    {"glm5_next_text",
+     "hc_eps=1e-06 hc_mult=4 hc_sinkhorn_iters=20 head_dim=0 hidden_size=4096 index_head_dim=128 "
+     "index_kpool=16 index_kpool_always_select_tail=true index_n_heads=32 index_topk=2048 "
+     "intermediate_size=12288 kv_lora_rank=512 linear_conv_kernel_dim=4 linear_head_dim=128 "
+     "max_position_embeddings=1048576 moe_intermediate_size=2048 n_group=1 "
+     "n_routed_experts=num_local_experts|288 n_shared_experts=1 norm_topk_prob=true "
+     "num_attention_heads=64 num_experts_per_tok=8 num_hidden_layers=45 num_key_value_heads=64 "
+     "q_lora_rank=1536 qk_nope_head_dim=256 qk_rope_head_dim=0 rms_norm_eps=1e-05 "
+     "routed_scaling_factor=2.5 swiglu_limit=10 topk_group=1 v_head_dim=256"},
     {"glm_moe_dsa",
      "first_k_dense_replace=3 head_dim=64 hidden_size=6144 index_head_dim=128 index_n_heads=32 "
      "index_topk=2048 intermediate_size=12288 kv_lora_rank=512 max_position_embeddings=202752 "
@@ -331,6 +350,10 @@ const tare_llama_class_row tare_llama_class_rows[] = {
      "hidden_size=4096 intermediate_size=14336 mamba_d_conv=4 mamba_d_state=16 mamba_expand=2 "
      "max_position_embeddings=262144 num_attention_heads=32 num_experts=num_local_experts|16 "
      "num_experts_per_tok=2 num_hidden_layers=32 num_key_value_heads=8 rms_norm_eps=1e-06"},
+    {"jina_embeddings_v3",
+     "hidden_size=1024 intermediate_size=4096 layer_norm_eps=1e-05 max_position_embeddings=8194 "
+     "num_attention_heads=16 num_hidden_layers=24 rope_theta=20000 tie_word_embeddings=true "
+     "type_vocab_size=1"},
     {"kimi_linear",
      "hidden_size=2304 intermediate_size=9216 kv_lora_rank=512 linear_conv_kernel_dim=4 "
      "linear_head_dim=128 model_max_length=max_position_embeddings|1048576 "
@@ -364,11 +387,11 @@ const tare_llama_class_row tare_llama_class_rows[] = {
      "max_position_embeddings=2048 num_attention_heads=32 num_hidden_layers=32 "
      "num_key_value_heads?=num_attention_heads rms_norm_eps=1e-06 rope_theta=10000"},
     {"llama4_text",
-     "attn_scale=0.1 attn_temperature_tuning=true floor_scale=8192 head_dim=128 hidden_size=5120 "
-     "interleave_moe_layer_step=1 intermediate_size=8192 intermediate_size_mlp=16384 "
-     "max_position_embeddings=131072 no_rope_layer_interval=4 num_attention_heads=40 "
-     "num_experts_per_tok=1 num_hidden_layers=48 num_key_value_heads=8 num_local_experts=16 "
-     "rms_norm_eps=1e-05 rope_theta=500000 use_qk_norm=true"},
+     "attention_chunk_size=8192 attn_scale=0.1 attn_temperature_tuning=true floor_scale=8192 "
+     "head_dim=128 hidden_size=5120 interleave_moe_layer_step=1 intermediate_size=8192 "
+     "intermediate_size_mlp=16384 max_position_embeddings=131072 no_rope_layer_interval=4 "
+     "num_attention_heads=40 num_experts_per_tok=1 num_hidden_layers=48 num_key_value_heads=8 "
+     "num_local_experts=16 rms_norm_eps=1e-05 rope_theta=500000 use_qk_norm=true"},
     {"mellum",
      "head_dim=128 hidden_size=2304 intermediate_size=7168 max_position_embeddings=131072 "
      "moe_intermediate_size=896 norm_topk_prob=true num_attention_heads=32 num_experts_per_tok=8 "

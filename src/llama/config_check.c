@@ -75,7 +75,7 @@ tare_str tare_llama_config_name(const tare_llama_mapping *m, const char *members
     "full_attention attention sliding_attention chunked_attention linear_attention mamba conv "    \
     "hybrid recurrent dense sparse mlp moe "                                                       \
     "indexed_attention/deepseek_sparse_attention/qwen_sparse_attention/sparse_attention "          \
-    "minimax_m3_sparse"
+    "minimax_m3_sparse compressed_sparse_attention heavily_compressed_attention hash_moe"
 #define COUNT_OF(list) "leading(" list ", 0, '" LAYER_WORDS "') * 0 + len(" list ")"
 
 static tare_status check_list(const tare_llama_mapping *m, const char *member, const char *count,

@@ -51,15 +51,24 @@ static bool next_is_set(tare_array_walk *walk) {
     return v.type == TARE_VALUE_BOOL ? v.as.u > 0 : tare_value_u64(&n, &v) && n > 0;
 }
 
-static const tare_tensor *tensor_of(const layers *l, uint64_t block, const char *word) {
+static const tare_tensor *named(const layers *l, uint64_t block, const char *word,
+                                const char *end) {
     char name[96];
-    snprintf(name, sizeof name, "blk.%llu.%s.weight", (unsigned long long)block, word);
+    snprintf(name, sizeof name, "blk.%llu.%s%s", (unsigned long long)block, word, end);
     const int64_t i = tare_model_find_tensor(l->gguf, tare_str_of(name));
     return i < 0 ? NULL : &l->gguf->catalog.tensors[i];
 }
 
+static const tare_tensor *tensor_of(const layers *l, uint64_t block, const char *word) {
+    return named(l, block, word, ".weight");
+}
+
 static bool has(const layers *l, uint64_t block, const char *word) {
     return tensor_of(l, block, word) != NULL;
+}
+
+static bool has_bias(const layers *l, uint64_t block, const char *word) {
+    return named(l, block, word, ".bias") != NULL;
 }
 
 static bool no_block(tare_error *why, uint64_t block, const char *word, const char *what) {
@@ -197,6 +206,58 @@ static bool has_or_joined(const layers *l, uint64_t block, const char *word) {
     return has(l, block, word) ||
            (tare_llama_is_one_of(tare_str_of(word), "attn_q attn_k attn_v") &&
             has(l, block, "attn_qkv"));
+}
+
+/* What compresses the tokens of a block follows from how many become one. */
+static bool compressor_fits(const layers *l, uint64_t block, uint64_t ratio, tare_error *why) {
+    static const char otherwise[] = "attention.compress_ratios says otherwise of the block";
+    static const char *const words[] = {"attn_compressor_kv", "attn_compressor_gate",
+                                        "attn_compressor_ape"};
+    const uint64_t width = (ratio == 4 ? 2 : 1) * number_or(l, "attention.key_length", 0);
+    for (size_t k = 0; k < sizeof words / sizeof *words; k++) {
+        const tare_tensor *t = tensor_of(l, block, words[k]);
+        const bool is_table = k == 2; /* a row for each of the tokens that become one */
+        if ((t != NULL) != (ratio > 0) ||
+            (t && (t->n_rows != (is_table ? ratio : width) || (is_table && t->cols != width))))
+            return no_block(why, block, words[k], otherwise);
+    }
+    return has(l, block, "indexer.proj") == (ratio == 4) ||
+           no_block(why, block, "indexer.proj", otherwise);
+}
+
+/* Who says the experts of a token, a table or scores, follows from the block's number. */
+static bool hashed_fits(const layers *l, uint64_t block, bool is_hashed, tare_error *why) {
+    const tare_tensor *table = tensor_of(l, block, "ffn_gate_tid2eid");
+    const int64_t tokens = tare_model_find_tensor(l->gguf, TARE_STR("token_embd.weight"));
+    if (has_bias(l, block, "exp_probs_b") == is_hashed || (table != NULL) != is_hashed)
+        return no_block(why, block, is_hashed ? "ffn_gate_tid2eid" : "exp_probs_b",
+                        "hash_layer_count says otherwise of the block");
+    return !table || tokens < 0 || table->n_rows == l->gguf->catalog.tensors[tokens].n_rows ||
+           no_block(why, block, "ffn_gate_tid2eid", "it has no row for each token");
+}
+
+static bool compression_fits(const layers *l, tare_error *why) {
+    static const char list[] = "attention.compress_ratios", values[] = "attention.value_length",
+                      keys[] = "attention.key_length", heads[] = "attention.head_count_kv";
+    const tare_llama_numbers numbers = {l->gguf, l->architecture, NULL};
+    bool has_index = false;
+    if (!tare_str_is(l->architecture, "deepseek4")) return true;
+    if (number_or(l, values, 0) != number_or(l, keys, 0))
+        return no_key(l, why, values, "it is not attention.key_length: keys are the values here");
+    if (number_or(l, heads, 0) != 1)
+        return no_key(l, why, heads, "llama.cpp has one head of keys in this architecture");
+    for (uint64_t i = 0; i < l->n; i++) {
+        uint64_t ratio = 0;
+        if (!tare_llama_loader_number(&ratio, &numbers, list, i))
+            return no_key(l, why, list, "it has no element for each block");
+        if (ratio != 0 && ratio != 4 && ratio != 128)
+            return no_key(l, why, list, "llama.cpp compresses by 4 or 128");
+        if (!compressor_fits(l, i, ratio, why) ||
+            !hashed_fits(l, i, i < number_or(l, "hash_layer_count", 0), why))
+            return false;
+        has_index = has_index || ratio == 4;
+    }
+    return has_index || no_key(l, why, list, "llama.cpp stops where no block compresses by 4");
 }
 
 /* Experts of fewer numbers have matrices before and behind them. */
@@ -549,9 +610,9 @@ bool tare_llama_layers_load(const tare_model *gguf, tare_str architecture, uint6
     if (from >= l.n && from > 0) return has_window(&l, why);
     return experts_fit(&l, why) && every_nth_fits(&l, why) && recurrence_fits(&l, why) &&
            attention_fits(&l, why) && single_fits(&l, why) && latent_fits(&l, why) &&
-           routed_fits(&l, why) && choice_fits(&l, why) && listed_fits(&l, why) &&
-           shared_fits(&l, why) && turns_anywhere(&l, why) && is_mixed(&l, why) &&
-           has_window(&l, why) && norms_fit(&l, why) && squares_fit(&l, why) &&
+           routed_fits(&l, why) && compression_fits(&l, why) && choice_fits(&l, why) &&
+           listed_fits(&l, why) && shared_fits(&l, why) && turns_anywhere(&l, why) &&
+           is_mixed(&l, why) && has_window(&l, why) && norms_fit(&l, why) && squares_fit(&l, why) &&
            expansion_fits(&l, why) && decoder_fits(&l, why) && values_fit(&l, why) &&
            rotation_fits(&l, why) && widths_fit(&l, why) && gemma_fits(&l, why) &&
            kda_fits(&l, why) && labels_fit(&l, why);

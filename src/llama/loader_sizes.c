@@ -29,9 +29,10 @@ enum { COLS = 0, ROWS = 1, STACK = 2 }; /* dimensions, fastest first */
 #define KERNEL "ssm.conv_kernel"
 /* Queries and keys, and values, of linear attention. */
 #define MIXED        "2*" STATE "*" GROUPS " " STATE "*" RANK
-#define CHOOSING     "deepseek32 glm-dsa glm5-next hy_v4"
+#define CHOOSING     "deepseek32 deepseek4 glm-dsa glm5-next hy_v4"
 #define PROJECTING   "minimax-m3 qwen4exp"
 #define BESIDE       "hyper_connection.count"
+#define MIXING       "deepseek4 glm5-next"
 #define LAYERED      "gemma3n gemma4"
 #define LAYER_WIDTH  "embedding_length_per_layer_input"
 #define LATENT       "attention.kv_lora_rank"
@@ -212,7 +213,7 @@ const tare_llama_loader_size tare_llama_loader_sizes[] = {
      CHOOSING " " PROJECTING, NULL},
     {"attention.indexer.head_count*attention.indexer.key_length",
      B("indexer.attn_q_b") B("indexer.q_proj"), ROWS, CHOOSING " " PROJECTING, NULL},
-    {WIDTH, B("indexer_compressor_gate"), COLS, "glm5-next", NULL},
+    {WIDTH, B("indexer_compressor_gate"), COLS, "deepseek4 glm5-next", NULL},
     {"attention.indexer.key_length", B("indexer_compressor_gate"), ROWS, "glm5-next", NULL},
     {"attention.indexer.key_length", B("indexer_compressor_ape"), COLS, "glm5-next", NULL},
     {"attention.indexer.kpool", B("indexer_compressor_ape"), ROWS, "glm5-next", NULL},
@@ -229,15 +230,36 @@ const tare_llama_loader_size tare_llama_loader_sizes[] = {
     /* residuals of several layers */
     {WIDTH, B("attn_res_score") B("ffn_res_score") "output_res_score.weight ", COLS, "kimi-k3",
      NULL},
+    /* one head of keys, which are the values, too, and tokens that are compressed */
+    {WIDTH,
+     B("attn_kv") B("attn_compressor_kv") B("attn_compressor_gate") B("indexer_compressor_kv"),
+     COLS, "deepseek4", NULL},
+    {"attention.key_length", B("attn_kv"), ROWS, "deepseek4", NULL},
+    {"attention.key_length", B("attn_kv_a_norm") B("attn_compressor_norm"), COLS, "deepseek4",
+     NULL},
+    {"2*attention.indexer.key_length", B("indexer_compressor_kv") B("indexer_compressor_gate"),
+     ROWS, "deepseek4", NULL},
+    {"2*attention.indexer.key_length", B("indexer_compressor_ape"), COLS, "deepseek4", NULL},
+    {"4", B("indexer_compressor_ape"), ROWS, "deepseek4", NULL},
+    {"attention.indexer.key_length", B("indexer_compressor_norm"), COLS, "deepseek4", NULL},
+    {HEADS "*attention.key_length", B("attn_q_b"), ROWS, "deepseek4", NULL},
+    {HEADS "*attention.key_length/attention.output_group_count", B("attn_output_a"), COLS,
+     "deepseek4", NULL},
+    {"attention.output_lora_rank*attention.output_group_count", B("attn_output_a"), ROWS,
+     "deepseek4", NULL},
+    {"attention.output_lora_rank*attention.output_group_count", B("attn_output_b"), COLS,
+     "deepseek4", NULL},
+    {WIDTH, B("attn_output_b"), ROWS, "deepseek4", NULL},
+    {"expert_used_count", B("ffn_gate_tid2eid"), COLS, "deepseek4", NULL},
     /* lightning attention */
     {"3*" HEADS "*attention.key_length", B("attn_qkv"), ROWS, "minimax-01", "attn_norm_2"},
     {HEADS "*attention.key_length", B("attn_gate"), ROWS, "minimax-01", NULL},
     {HEADS "*attention.key_length", B("attn_norm_2"), COLS, "minimax-01", NULL},
     /* residuals side by side */
-    {BESIDE "*" WIDTH, B("hc_attn_fn") B("hc_ffn_fn"), COLS, "glm5-next", NULL},
-    {"2*" BESIDE " " BESIDE "*" BESIDE, B("hc_attn_fn") B("hc_ffn_fn"), ROWS, "glm5-next", NULL},
-    {"2*" BESIDE " " BESIDE "*" BESIDE, B("hc_attn_base") B("hc_ffn_base"), COLS, "glm5-next",
-     NULL},
+    {BESIDE "*" WIDTH, B("hc_attn_fn") B("hc_ffn_fn"), COLS, MIXING, NULL},
+    {"2*" BESIDE " " BESIDE "*" BESIDE, B("hc_attn_fn") B("hc_ffn_fn"), ROWS, MIXING, NULL},
+    {"2*" BESIDE " " BESIDE "*" BESIDE, B("hc_attn_base") B("hc_ffn_base"), COLS, MIXING, NULL},
+    {"3", B("hc_attn_scale") B("hc_ffn_scale"), COLS, MIXING, NULL},
     {BESIDE "*" WIDTH,
      B("hc_attn_inject") B("hc_attn_norm") B("hc_attn_down") B("hc_ffn_inject") B("hc_ffn_norm")
          B("hc_ffn_down") "output_hc_norm.weight output_hc_down.weight ",
@@ -257,11 +279,12 @@ const tare_llama_loader_size tare_llama_loader_sizes[] = {
     {BESIDE "*" WIDTH, B("ple_norm_key") B("ple_norm_query") B("ple_norm_conv"), COLS, "qwen4exp",
      NULL},
     {"ple.conv_kernel", B("ple_conv1d"), COLS, "qwen4exp", NULL},
-    {BESIDE "*" WIDTH, B("hc_attn_fn") B("hc_ffn_fn") "output_hc_fn.weight ", COLS, "hy_v4", NULL},
+    {BESIDE "*" WIDTH, B("hc_attn_fn") B("hc_ffn_fn"), COLS, "hy_v4", NULL},
+    {BESIDE "*" WIDTH, "output_hc_fn.weight", COLS, "deepseek4 hy_v4", NULL},
     {"2*" BESIDE, B("hc_attn_fn") B("hc_ffn_fn"), ROWS, "hy_v4", NULL},
     {"2*" BESIDE, B("hc_attn_base") B("hc_ffn_base"), COLS, "hy_v4", NULL},
-    {BESIDE, "output_hc_fn.weight", ROWS, "hy_v4", NULL},
-    {BESIDE, "output_hc_base.weight", COLS, "hy_v4", NULL},
+    {BESIDE, "output_hc_fn.weight", ROWS, "deepseek4 hy_v4", NULL},
+    {BESIDE, "output_hc_base.weight", COLS, "deepseek4 hy_v4", NULL},
     {"2", B("hc_attn_scale") B("hc_ffn_scale"), COLS, "hy_v4", NULL},
     /* convolutions of LFM 2 */
     {"shortconv.l_cache", B("shortconv.conv"), COLS, NULL, NULL},

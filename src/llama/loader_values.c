@@ -10,9 +10,10 @@
 #include "llama/size_rules.h"
 #include "llama/tensor_names.h"
 
-#define MOST_EXPERTS   1024 /* of llama.cpp */
-#define MOST_FUNCTIONS 4    /* of scores of experts */
-#define MOST_KEY       160
+#define MOST_EXPERTS     1024 /* of llama.cpp */
+#define ROOT_OF_SOFTPLUS 4    /* of scores of experts, the last function */
+#define MOST_FUNCTIONS   ROOT_OF_SOFTPLUS
+#define MOST_KEY         160
 
 typedef struct values {
     const tare_model *gguf;
@@ -85,6 +86,7 @@ static bool divisors_load(const values *s, tare_error *why) {
                 {"attention.indexer.block_size", "minimax-m3"},
                 {"num_loops", "nanbeige"},
                 {"attn_res.block_size", "kimi-k3"},
+                {"hyper_connection.sinkhorn_iterations", "deepseek4"},
                 {"full_attention_interval", "minimax-01 qwen35 qwen35moe qwen3next"},
                 {"interleave_moe_layer_step", "ernie4_5-moe"},
                 {"attention.sliding_window", "afmoe"},
@@ -138,6 +140,8 @@ static bool function_loads(const values *s, tare_error *why) {
         "bailingmoe2 bailingmoe3 deepseek32 deepseek4 dots1 dots3note exaone-moe hy_v4 kimi-k3 "
         "kimi-linear lfm2moe minimax-m2 minimax-m3 smallthinker";
     const uint64_t n = most(s, name);
+    if (n != ROOT_OF_SOFTPLUS && tare_str_is(s->architecture, "deepseek4"))
+        return no(s, why, name, "llama.cpp has one function in this architecture, 4");
     if (n > MOST_FUNCTIONS) return no(s, why, name, "llama.cpp knows no such function");
     if (n > 0 || !tare_llama_is_one_of(s->architecture, none_assumed)) return true;
     return no(s, why, name, value_of(s, name) ? "llama.cpp needs a function" : "it is missing");

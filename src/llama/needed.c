@@ -23,18 +23,31 @@ static const struct {
     unsigned part;
 } parts[] = {
     {"", "_shexp", OTHER + 0}, /* OTHER: parts that a block may be without */
-    {"", "_chexps", OTHER + 1},     {"nextn.", "", OTHER + 2},
-    {"vis_", "", OTHER + 3},        {"indexer.", "", OTHER + 4},
-    {"indexer_", "", OTHER + 4},    {"channel_mix_", "", OTHER + 5},
-    {"cross_attn_", "", OTHER + 6}, {"inp_gate", "", OTHER + 7},
-    {"proj", "", OTHER + 7},        {"post_norm", "", OTHER + 7},
-    {"per_layer_", "", OTHER + 7},  {"", "_exps", EXPERTS},
-    {"ffn_gate_inp", "", EXPERTS},  {"ffn_gate", "", DENSE},
-    {"ffn_down", "", DENSE},        {"ffn_up", "", DENSE},
-    {"attn_norm", "", WHOLE},       {"attn_output_norm", "", WHOLE},
-    {"attn_", "", ATTENTION},       {"ssm_", "", STATE},
-    {"time_mix_", "", TIME_MIX},    {"shortconv.", "", CONVOLUTION},
-    {"ffn_routed_", "", OTHER + 8}, {"ffn_latent_", "", OTHER + 9},
+    {"", "_chexps", OTHER + 1},
+    {"nextn.", "", OTHER + 2},
+    {"vis_", "", OTHER + 3},
+    {"indexer.", "", OTHER + 4},
+    {"indexer_", "", OTHER + 4},
+    {"channel_mix_", "", OTHER + 5},
+    {"cross_attn_", "", OTHER + 6},
+    {"inp_gate", "", OTHER + 7},
+    {"proj", "", OTHER + 7},
+    {"post_norm", "", OTHER + 7},
+    {"per_layer_", "", OTHER + 7},
+    {"", "_exps", EXPERTS},
+    {"ffn_gate_inp", "", EXPERTS},
+    {"ffn_gate", "", DENSE},
+    {"ffn_down", "", DENSE},
+    {"ffn_up", "", DENSE},
+    {"attn_compressor_", "", OTHER + 10},
+    {"attn_norm", "", WHOLE},
+    {"attn_output_norm", "", WHOLE},
+    {"attn_", "", ATTENTION},
+    {"ssm_", "", STATE},
+    {"time_mix_", "", TIME_MIX},
+    {"shortconv.", "", CONVOLUTION},
+    {"ffn_routed_", "", OTHER + 8},
+    {"ffn_latent_", "", OTHER + 9},
 };
 
 /* What llama.cpp runs without, in all architectures. */
@@ -43,10 +56,11 @@ static const char optional[] =
     "attn_sinks nextn.embed_tokens nextn.shared_head_head nextn.shared_head_norm dense_2 dense_3 "
     "cls cls.output cls.norm";
 /* Architectures that want one of these all the same. */
-static const char own_sinks[] = "granite_swa hy_v4";
+static const char own_sinks[] = "deepseek4 granite_swa hy_v4";
 /* Architectures whose head is never the embeddings. */
 static const char own_head[] =
-    "apertus arwkv7 baichuan bailingmoe bailingmoe2 codeshell dbrx dots1 exaone-moe glm5-next "
+    "apertus arwkv7 baichuan bailingmoe bailingmoe2 codeshell dbrx deepseek4 dots1 exaone-moe "
+    "glm5-next "
     "gpt-oss "
     "gptneox hy_v4 internlm2 jais kimi-k3 kimi-linear maple mellum mimo2 minimax-m2 minimax-m3 "
     "muse-glimmer nemotron "

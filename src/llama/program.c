@@ -183,6 +183,10 @@ static bool op_times_proj(machine *m) {
     m->draft->fold = TARE_LLAMA_PRODUCT;
     return m->draft->shape.n_dims == 1;
 }
+static bool op_ids(machine *m) {
+    m->draft->n_ids = m->n[0];
+    return m->n[0] > 0;
+}
 static bool op_if(machine *m) {
     m->draft->is_skipped = m->args[0] == 0;
     return true;
@@ -251,6 +255,7 @@ static const struct operation {
     {"norm_factor", op_norm_factor, 0, 0, "it is not a vector"},
     {"norm_shift", op_norm_shift, 0, 0, "it is not a vector"},
     {"times_proj", op_times_proj, 0, 0, "it is not a vector"},
+    {"ids", op_ids, 1, 1, "config.json does not say how many there are"},
     {"turns", op_turns, 2, 2, "it has more parts than config.json says"},
     {"part", op_part, 2, 2, "it has more parts than config.json says"},
     {"stack", op_stack, 2, 2, "the model has more tensors of this kind than config.json says"},

@@ -28,6 +28,7 @@
  *   drop               no tensor, whatever other rules say
  *   as_is              the tensor as it is, whatever other rules say
  *   first              no tensor where another already has its name
+ *   ids(n)             whole numbers below n, as I32
  *   value              no tensor: its number is the block's element of the key that the rule names,
  *                      or, of whole numbers (I64), all are the key's
  */
@@ -68,6 +69,7 @@ typedef struct tare_llama_draft {
     float constant, second;
     tare_llama_measure measure; /* what the constant still has to be computed from */
     tare_llama_fold fold;       /* the numbers are computed of these vectors */
+    uint64_t n_ids;             /* what whole numbers are below; 0: they are none */
     uint64_t padded;            /* rows; 0: as they are */
     uint64_t slot, n_slots;     /* of a joined tensor; n_slots 0: it stands alone */
     tare_llama_joint joint;     /* how slots are put together */

@@ -14,7 +14,7 @@
 #include "llama/tensor_names.h"
 
 /* Architectures of llama.cpp that nothing is mapped to yet. */
-static const char further[] = "deepseek4 dots3note "
+static const char further[] = "dots3note "
                               "graniteswitch hrm_text pockettts qwen3tts";
 static const char tokenizers[] =
     "llama gpt2 hybriddna whitespace bert t5 rwkv plamo2 gemma4 none no_vocab";
@@ -205,12 +205,14 @@ static bool is_whole(const tare_model *model, tare_str architecture, uint64_t fr
 static bool has_type(const tare_tensor *t, tare_error *why) {
     const tare_encoding *e = t->encoding;
     if (e->id == TARE_ENCODING_I64 && tare_str_is(t->name, "d2t")) return true;
+    const bool is_table = tare_str_ends(t->name, TARE_STR(".ffn_gate_tid2eid.weight"));
     const bool is_vector = t->n_dims <= 1 || tare_str_ends(t->name, TARE_STR("_norm.weight"));
     const char *what = NULL;
     char name[128];
     if (is_vector && e->id != TARE_ENCODING_F32)
         what = "llama.cpp computes with vectors and norms in F32 only";
-    if (!is_vector && e->kind != TARE_KIND_BLOCK && e->id != TARE_ENCODING_F32 &&
+    if (is_table && e->id != TARE_ENCODING_I32) what = "llama.cpp needs whole numbers, i32";
+    if (!is_vector && !is_table && e->kind != TARE_KIND_BLOCK && e->id != TARE_ENCODING_F32 &&
         e->id != TARE_ENCODING_F16 && e->id != TARE_ENCODING_BF16)
         what = "llama.cpp does not compute with matrices of its type";
     if (!what) return true;

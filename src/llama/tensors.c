@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/arith.h"
+#include "base/bytes.h"
 #include "base/report.h"
 #include "base/str.h"
 #include "llama/mapping.h"
@@ -418,6 +419,40 @@ static tare_status place_folded(const pass *p, tare_str name, const tare_llama_d
     return tare_llama_generate(m, name.ptr + 1, values, n, err); /* behind '=' */
 }
 
+/* Whole numbers, each below a limit, as I32. */
+static tare_status place_ids(const pass *p, tare_str name, const tare_llama_draft *draft,
+                             tare_error *err) {
+    tare_llama_mapping *m = p->m;
+    const tare_tensor *t = &m->hf->catalog.tensors[p->index];
+    const size_t width = t->encoding->id == TARE_ENCODING_I64   ? 8
+                         : t->encoding->id == TARE_ENCODING_I32 ? 4
+                                                                : 0;
+    if (!width) return fail_tensor(p, TARE_ERR_CORRUPT, "expected whole numbers, i64 or i32", err);
+    const size_t n = (size_t)t->n_elements;
+    uint8_t *ids = tare_arena_array(&m->out->arena, n, width);
+    tare_llama_target *to = tare_llama_target_new(m, tare_str_cut(name, 1), 0); /* behind '=' */
+    if (!ids || !to) return tare_fail(err, TARE_ERR_NOMEM, "tensors");
+    TARE_TRY(tare_tensor_read(ids, m->hf, p->index, 0, 0, n * width, err));
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t id = width == 8 ? tare_load_le64(ids + 8 * i) : tare_load_le32(ids + 4 * i);
+        if (id >= draft->n_ids) {
+            fail_tensor(p, TARE_ERR_CORRUPT, "a number is none of those that config.json counts",
+                        err);
+            tare_error_detail(err, "element %zu, of %llu", i, (unsigned long long)draft->n_ids);
+            return TARE_ERR_CORRUPT;
+        }
+        tare_store_le32(ids + 4 * i, (uint32_t)id);
+    }
+    m->is_read[p->index] = true;
+    to->encoding = tare_encoding_get(TARE_ENCODING_I32);
+    to->bytes = ids;
+    to->size = 4 * (uint64_t)n;
+    to->operation = "ids";
+    to->n_dims = draft->shape.n_dims;
+    for (uint32_t d = 0; d < to->n_dims; d++) to->dims[d] = draft->shape.dims[d].extent;
+    return tare_llama_target_add(m, to, err);
+}
+
 /* A rule after which no other holds. */
 static bool is_final(const tare_llama_rule *r) {
     const tare_str program = tare_str_of(r->program ? r->program : "");
@@ -442,6 +477,7 @@ static tare_status apply_rule(bool *held, pass *p, const tare_llama_rule *r, siz
     TARE_TRY(measure(p, &draft, err));
     tare_str name = renamed(p, r, tail, draft.layer, suffix);
     if (!name.ptr) return tare_fail(err, TARE_ERR_NOMEM, "tensor name");
+    if (draft.n_ids && !p->m->is_rehearsal) return place_ids(p, name, &draft, err);
     return draft.fold ? place_folded(p, name, &draft, err)
                       : place(p, name, &draft, is_final(r) || !r->program ? "" : r->program, err);
 }

@@ -32,7 +32,8 @@
 #define WINDOW_ARCHS                                                                               \
     "afmoe cohere2 cohere2moe exaone-moe gemma-embedding gemma2 gemma3 gemma3n gemma4 "            \
     "dflash gemma4-assistant gpt-oss granite_swa laguna llama4 maple mellum mimo2 modern-bert "    \
-    "muse-glimmer olmo2 plamo3 smallthinker spark2_5 step35 deepseek2-ocr lfm2 lfm2moe exaone4"
+    "muse-glimmer olmo2 plamo3 smallthinker spark2_5 step35 deepseek2-ocr deepseek4 lfm2 "         \
+    "lfm2moe exaone4"
 /* Whether all layers have a window, where there is no list of layers: Qwen's only if told so. */
 #define WINDOW_IN_ALL                                                                              \
     "if(has(layer_types), false, if(one_of(model_type, 'qwen2 qwen2_moe qwen3 qwen3_moe "          \

@@ -48,7 +48,7 @@ const tare_tensor_named tare_tensors_outside[] = {
          "embeddings.tok_embeddings wte transformer.embd.wte model.tok_embeddings model.embedding "
          "backbone.embedding backbone.embeddings transformer.in_out_embed "
          "embedding.word_embeddings transformer.token_embeddings shared rwkv.embeddings "
-         "model.embeddings model.word_embeddings encoder model.transformer.wte model.embed"),
+         "model.embeddings model.word_embeddings encoder model.transformer.wte model.embed embed"),
     NAMED("masked_embd_centroids", "masked_embedding.centroids"),
     NAMED("masked_embd_ordering", "masked_embedding.token_ordering"),
     ROLE("token_types", TYPE_EMBEDDING, "embeddings.token_type_embeddings"),
@@ -139,7 +139,7 @@ const tare_tensor_named tare_tensors_in_blocks[] = {
           "post_attention_layernorm post_self_attn_layernorm post_mixer_norm.weight"),
     NAMED("attn_rot_embd", "self_attn.rotary_emb.inv_freq attention.inner_attention.rope.freqs "
                            "attn.rotary_emb.inv_freq"),
-    NAMED("attn_sinks", "self_attn.sinks self_attn.attention_sink_bias"),
+    NAMED("attn_sinks", "self_attn.sinks self_attn.attention_sink_bias attn.attn_sink"),
     NAMED("attn_gate", "self_attn.gate_proj linear_attn.in_proj_z self_attn.g_proj "
                        "self_attn.output_gate self_attn.linear_gate"),
     NAMED("ffn_norm", "post_attention_layernorm ln_2 norm_2 ffn_norm ln2 rms_norm_2 pre_moe_norm "
@@ -156,7 +156,7 @@ const tare_tensor_named tare_tensors_in_blocks[] = {
         "feed_forward.gate block_sparse_moe.gate mlp.gate router ffn.router.layer "
         "block_sparse_moe.router.layer feed_forward.router mlp.router.layer mlp.router mlp.gate.wg "
         "block_sparse_moe.primary_router mlp.router.gate gate mixer.gate moe.gate router.proj "
-        "block_sparse_moe.router"),
+        "block_sparse_moe.router ffn.gate"),
     ROLE("ffn_gate_inp_shexp", ROUTER, "mlp.shared_expert_gate"),
     NAMED(
         "exp_probs_b",
@@ -173,12 +173,12 @@ const tare_tensor_named tare_tensors_in_blocks[] = {
     ROLE("ffn_up_exps", FFN_UP,
          "feed_forward.experts.w3 moe.linear_v ffn.experts.mlp.v1 mlp.experts.up_proj "
          "block_sparse_moe.experts.w3 feed_forward.experts.up_proj mlp.experts.mlp.w1 "
-         "block_sparse_moe.experts.up moe.up_proj"),
+         "block_sparse_moe.experts.up moe.up_proj ffn.experts.w3"),
     ROLE("ffn_up_shexp", FFN_UP,
          "mlp.shared_expert.up_proj mlp.shared_experts.up_proj feed_forward.shared_expert.up_proj "
          "feed_forward.down_proj mlp.shared_mlp.up_proj shared_experts.w3 "
          "mixer.shared_experts.up_proj block_sparse_moe.shared_experts.up_proj "
-         "share_expert.up_proj"),
+         "share_expert.up_proj ffn.shared_experts.w3"),
     ROLE("ffn_up_chexps", FFN_UP, "mlp.chunk_experts.up_proj"),
     NAMED("ffn", "ffn.act"),
     ROLE("ffn_gate", FFN_GATE,
@@ -188,12 +188,12 @@ const tare_tensor_named tare_tensors_in_blocks[] = {
     ROLE("ffn_gate_exps", FFN_GATE,
          "feed_forward.experts.w1 moe.linear ffn.experts.mlp.w1 mlp.experts.gate_proj "
          "block_sparse_moe.experts.w1 feed_forward.experts.gate_proj block_sparse_moe.experts.gate "
-         "moe.gate_proj"),
+         "moe.gate_proj ffn.experts.w1"),
     ROLE("ffn_gate_shexp", FFN_GATE,
          "mlp.shared_expert.gate_proj mlp.shared_experts.gate_proj "
          "feed_forward.shared_expert.gate_proj mlp.shared_mlp.gate_proj shared_experts.w1 "
          "block_sparse_moe.shared_experts.gate_proj share_expert.gate_proj "
-         "mlp.shared_experts.linear_gate"),
+         "mlp.shared_experts.linear_gate ffn.shared_experts.w1"),
     ROLE("ffn_gate_chexps", FFN_GATE, "mlp.chunk_experts.gate_proj"),
     ROLE("ffn_gate_up_exps", FFN_GATE_UP, "mlp.experts.gate_up_proj experts.gate_up_proj"),
     NAMED("ffn_latent_down", "mixer.fc1_latent_proj"),
@@ -210,12 +210,14 @@ const tare_tensor_named tare_tensors_in_blocks[] = {
         "ffn_down_exps", FFN_DOWN,
         "feed_forward.experts.w2 moe.linear_1 ffn.experts.mlp.w2 mlp.experts.down_proj "
         "block_sparse_moe.output_linear block_sparse_moe.experts.w2 feed_forward.experts.down_proj "
-        "mlp.experts.mlp.w2 block_sparse_moe.experts.down moe.down_proj experts.down_proj"),
+        "mlp.experts.mlp.w2 block_sparse_moe.experts.down moe.down_proj experts.down_proj "
+        "ffn.experts.w2"),
     ROLE("ffn_down_shexp", FFN_DOWN,
          "mlp.shared_expert.down_proj mlp.shared_experts.down_proj "
          "feed_forward.shared_expert.down_proj shared_mlp.output_linear mlp.shared_mlp.down_proj "
          "shared_experts.w2 mixer.shared_experts.down_proj "
-         "block_sparse_moe.shared_experts.down_proj share_expert.down_proj"),
+         "block_sparse_moe.shared_experts.down_proj share_expert.down_proj "
+         "ffn.shared_experts.w2"),
     ROLE("ffn_down_chexps", FFN_DOWN, "mlp.chunk_experts.down_proj"),
     NAMED("attn_q_norm",
           "self_attention.q_layernorm self_attn.q_layernorm self_attn.query_layernorm "
@@ -296,14 +298,14 @@ const tare_tensor_named tare_tensors_in_blocks[] = {
     NAMED("channel_mix_key", "feed_forward.key"),
     NAMED("channel_mix_receptance", "feed_forward.receptance"),
     NAMED("channel_mix_value", "feed_forward.value"),
-    ROLE_EVEN("attn_q_a", ATTN_Q, "self_attn.q_a_proj attention.wq_a"),
-    ROLE_EVEN("attn_q_b", ATTN_Q, "self_attn.q_b_proj attention.wq_b"),
+    ROLE_EVEN("attn_q_a", ATTN_Q, "self_attn.q_a_proj attention.wq_a attn.wq_a"),
+    ROLE_EVEN("attn_q_b", ATTN_Q, "self_attn.q_b_proj attention.wq_b attn.wq_b"),
     ROLE_EVEN("attn_kv_a_mqa", ATTN_QKV, "self_attn.kv_a_proj_with_mqa attention.wkv_a_with_mqa"),
     ROLE("attn_kv_b", ATTN_QKV, "self_attn.kv_b_proj"),
     ROLE_EVEN("attn_k_b", ATTN_K, "self_attn.k_b_proj attention.k_b_proj"),
     ROLE_EVEN("attn_v_b", ATTN_V, "self_attn.v_b_proj attention.v_b_proj"),
-    NAMED("attn_q_a_norm", "self_attn.q_a_layernorm attention.q_a_norm"),
-    NAMED("attn_kv_a_norm", "self_attn.kv_a_layernorm attention.kv_a_norm"),
+    NAMED("attn_q_a_norm", "self_attn.q_a_layernorm attention.q_a_norm attn.q_norm"),
+    NAMED("attn_kv_a_norm", "self_attn.kv_a_layernorm attention.kv_a_norm attn.kv_norm attn.norm"),
     NAMED("attn_sub_norm", "self_attn.inner_attn_ln self_attn.attn_sub_norm"),
     NAMED("ffn_sub_norm", "mlp.ffn_layernorm mlp.ffn_sub_norm"),
     NAMED("dec.attn_norm", "layer.0.layer_norm"),
@@ -342,9 +344,18 @@ const tare_tensor_named tare_tensors_in_blocks[] = {
     NAMED("indexer.q_norm", "self_attn.index_q_norm self_attn.indexer.q_layernorm"),
     NAMED("indexer.q_proj", "self_attn.index_q_proj"),
     NAMED("indexer.k_proj", "self_attn.index_k_proj"),
-    NAMED("indexer.proj", "self_attn.indexer.weights_proj"),
+    NAMED("indexer.proj", "self_attn.indexer.weights_proj attn.indexer.weights_proj"),
     NAMED("indexer.attn_k", "self_attn.indexer.wk"),
-    NAMED("indexer.attn_q_b", "self_attn.indexer.wq_b"),
+    NAMED("indexer.attn_q_b", "self_attn.indexer.wq_b attn.indexer.wq_b"),
+    NAMED("indexer_compressor_kv", "attn.indexer.compressor.wkv"),
+    NAMED("indexer_compressor_gate", "attn.indexer.compressor.wgate"),
+    NAMED("indexer_compressor_norm", "attn.indexer.compressor.norm"),
+    NAMED("attn_compressor_kv", "attn.compressor.wkv"),
+    NAMED("attn_compressor_gate", "attn.compressor.wgate"),
+    NAMED("attn_compressor_norm", "attn.compressor.norm"),
+    NAMED("attn_kv", "attn.wkv"),
+    NAMED("attn_output_a", "attn.wo_a"),
+    NAMED("attn_output_b", "attn.wo_b"),
     NAMED("hc_attn_norm", "attn_hyper_connection.hc_norm"),
     NAMED("hc_attn_down", "attn_hyper_connection.input_mix_weight_down"),
     NAMED("hc_attn_up", "attn_hyper_connection.input_mix_weight_up"),

@@ -29,6 +29,8 @@ NOT_EQUAL = {
     "bitnet": ("llama.cpp computes SiLU instead of the square of ReLU", "no way back"),
     "chameleon": ("llama.cpp asks for the whole vocabulary", "no way back"),
     "cohere-norms": ("llama.cpp applies QK norms only in models of 64 layers or more", None),
+    "deepseek-v4-gelu": ("llama.cpp computes SiLU", "llama.cpp's file does not say it"),
+    "deepseek-v4-whole": ("llama.cpp stops where no layer compresses by 4", None),
     "hy_v4": ("llama.cpp turns pairs of a head's numbers where transformers turns halves", None),
     **dict.fromkeys(("minimax-m3", "minimax-m3-wide"), (None, "transformers reads the published names in the class with an encoder only")),
     **dict.fromkeys(("paddleocr", "qwen4-exp-ngrams"), (None, "no way back")),

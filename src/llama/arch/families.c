@@ -7,15 +7,16 @@
 #include "llama/arch/rows.h"
 
 static const tare_llama_arch *const families[] = {
-    tare_llama_family_drafts,   tare_llama_family_llama,   tare_llama_family_qwen,
-    tare_llama_family_gemma,    tare_llama_family_phi,     tare_llama_family_bert,
-    tare_llama_family_gpt,      tare_llama_family_dense,   tare_llama_family_moe,
-    tare_llama_family_glm,      tare_llama_family_granite, tare_llama_family_deepseek,
-    tare_llama_family_mamba,    tare_llama_family_t5,      tare_llama_family_towers,
-    tare_llama_family_encoders, tare_llama_family_hybrid,  tare_llama_family_delta,
-    tare_llama_family_sparse,   tare_llama_family_rwkv,    tare_llama_family_ernie,
-    tare_llama_family_exaone,   tare_llama_family_hunyuan, tare_llama_family_lfm2,
-    tare_llama_family_plamo,    tare_llama_family_others,  tare_llama_family_muse,
+    tare_llama_family_drafts,    tare_llama_family_llama,   tare_llama_family_qwen,
+    tare_llama_family_gemma,     tare_llama_family_phi,     tare_llama_family_bert,
+    tare_llama_family_gpt,       tare_llama_family_dense,   tare_llama_family_moe,
+    tare_llama_family_glm,       tare_llama_family_granite, tare_llama_family_deepseek,
+    tare_llama_family_mamba,     tare_llama_family_t5,      tare_llama_family_towers,
+    tare_llama_family_encoders,  tare_llama_family_hybrid,  tare_llama_family_delta,
+    tare_llama_family_sparse,    tare_llama_family_rwkv,    tare_llama_family_ernie,
+    tare_llama_family_exaone,    tare_llama_family_hunyuan, tare_llama_family_lfm2,
+    tare_llama_family_plamo,     tare_llama_family_others,  tare_llama_family_muse,
+    tare_llama_family_deepseek4,
 };
 
 static const tare_llama_arch *const towers[] = {

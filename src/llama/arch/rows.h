@@ -27,6 +27,7 @@
     "nextn.shared_head_norm "
 #define MLA                                                                                        \
     "attn_q_a attn_q_b attn_kv_a_mqa attn_kv_b attn_k_b attn_v_b attn_q_a_norm attn_kv_a_norm "
+#define HYPER  "hc_attn_fn hc_attn_base hc_attn_scale hc_ffn_fn hc_ffn_base hc_ffn_scale "
 #define MAMBA  "ssm_in ssm_conv1d ssm_x ssm_dt ssm_a ssm_d ssm_out "
 #define MAMBA2 "ssm_in ssm_conv1d ssm_dt ssm_a ssm_d ssm_norm ssm_out "
 #define DENSE  ENDS QKV NORMS FFN "rope_freqs "
@@ -47,6 +48,12 @@
 
 #define KEY_NEXTN                                                                                  \
     { "nextn_predict_layers", U32, "num_nextn_predict_layers" }
+/* Several residual streams, mixed before and behind each part of a block. */
+#define KEYS_HYPER                                                                                 \
+    {"hyper_connection.count", U32, "hc_mult"},                                                    \
+        {"hyper_connection.sinkhorn_iterations", U32, "hc_sinkhorn_iters"}, {                      \
+        "hyper_connection.epsilon", F32, "hc_eps"                                                  \
+    }
 /* Where the reference says that positions are not scaled, whatever config.json says. */
 #define KEY_NO_SCALING                                                                             \
     {                                                                                              \
@@ -79,6 +86,16 @@
         {"=blk.#.attn_q@", NULL, "heads(n_heads | num_attention_heads)"}, {                        \
         "=blk.#.attn_k@", NULL,                                                                    \
             "heads(n_kv_heads | num_key_value_heads | n_heads | num_attention_heads)"              \
+    }
+#define RULE_HYPER(name)                                                                           \
+    { "*." name, "=blk.#." name ".weight", NULL }
+#define RULES_HYPER                                                                                \
+    RULE_HYPER("hc_attn_fn"), RULE_HYPER("hc_attn_base"), RULE_HYPER("hc_attn_scale"),             \
+        RULE_HYPER("hc_ffn_fn"), RULE_HYPER("hc_ffn_base"), RULE_HYPER("hc_ffn_scale")
+#define SHAPES_HYPER                                                                               \
+    {"*.hc_attn_fn", "d0, d1"}, {"*.hc_attn_base", "d0"}, {"*.hc_attn_scale", "d0"},               \
+        {"*.hc_ffn_fn", "d0, d1"}, {"*.hc_ffn_base", "d0"}, {                                      \
+        "*.hc_ffn_scale", "d0"                                                                     \
     }
 #define RULE_DROP(pattern)                                                                         \
     { pattern, NULL, "drop" }
@@ -189,6 +206,11 @@
 #define DENSE_FIRST         "if(has(mlp_layer_types), leading(mlp_layer_types, 'dense', 'dense sparse'))"
 #define BACK_DENSE_FIRST(n) "mlp_layer_types[] = if(layer < (" n " | 0), 'dense', 'sparse')"
 
+#define BACK_HYPER                                                                                 \
+    "hc_mult = hyper_connection.count",                                                            \
+        "hc_sinkhorn_iters = hyper_connection.sinkhorn_iterations",                                \
+        "hc_eps = hyper_connection.epsilon"
+
 #define HEAD_DIM_OF_HIDDEN "head_dim = floor(hidden_size / num_attention_heads)"
 #define KV_HEADS_ALL       "num_key_value_heads = num_attention_heads"
 /* The class scores experts so where config.json does not say how. */
@@ -219,6 +241,7 @@ extern const tare_llama_arch tare_llama_family_gpt[];
 extern const tare_llama_arch tare_llama_family_dense[];
 extern const tare_llama_arch tare_llama_family_granite[];
 extern const tare_llama_arch tare_llama_family_deepseek[];
+extern const tare_llama_arch tare_llama_family_deepseek4[];
 extern const tare_llama_arch tare_llama_family_glm[];
 extern const tare_llama_arch tare_llama_family_moe[];
 extern const tare_llama_arch tare_llama_family_mamba[];
