@@ -262,12 +262,20 @@ static bool compression_fits(const layers *l, tare_error *why) {
 
 /* Experts of fewer numbers have matrices before and behind them. */
 static bool routed_fits(const layers *l, tare_error *why) {
-    static const char name[] = "expert_latent_length";
-    if (!tare_str_is(l->architecture, "kimi-k3") || number_or(l, name, 0) == 0) return true;
-    for (uint64_t i = 0; i < l->n; i++)
-        if (has(l, i, "ffn_gate_exps") && !has(l, i, "ffn_routed_down"))
-            return no_block(why, i, "ffn_routed_down",
-                            "it is missing: by expert_latent_length the block has it");
+    static const struct {
+        const char *arch, *key, *word;
+    } rows[] = {{"kimi-k3", "expert_latent_length", "ffn_routed_down"},
+                {"nemotron_h_moe", "moe_latent_size", "ffn_latent_down"}};
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        if (!tare_str_is(l->architecture, rows[k].arch) || number_or(l, rows[k].key, 0) == 0)
+            continue;
+        for (uint64_t i = 0; i < l->all; i++)
+            if (has(l, i, "ffn_up_exps") && !has(l, i, rows[k].word)) {
+                no_block(why, i, rows[k].word, "it is missing: by the keys the block has it");
+                tare_error_detail(why, "%s", rows[k].key);
+                return false;
+            }
+    }
     return true;
 }
 

@@ -80,6 +80,7 @@ static const struct {
     {"attn_gate", ".weight", "ssm_conv1d", "qwen35 qwen35moe qwen3next qwen4exp"},
     {"attn_gate", ".weight", "attn_kv_a_mqa", "bailingmoe3"},
     {"layer_output_norm", ".weight", "nextn.eh_proj", "bailingmoe3"},
+    {"nextn.shared_head_norm post_attention_norm", ".weight", "nextn.eh_proj", "nemotron_h_moe"},
     {"ssm_ba", ".weight", "ssm_conv1d", "qwen3next"},
     {"ssm_dt", ".weight", "ssm_conv1d", "jamba mamba plamo2"},
     {"ssm_dt", ".bias", "ssm_conv1d", "jamba mamba plamo2"},
@@ -103,7 +104,7 @@ static const struct {
 } optional_by_block[] = {{"attn_norm", "modern-bert", true}, {"attn_rel_b", "t5 t5encoder", false}};
 /* Where the layers that predict more tokens are whole, or not there at all. */
 static const char whole_nextn[] = "bailingmoe3 deepseek32 exaone-moe exaone4 glm-dsa glm4 glm4moe "
-                                  "hy_v3 mimo2 qwen35 qwen35moe step35";
+                                  "hy_v3 mimo2 nemotron_h_moe qwen35 qwen35moe step35";
 /* Architectures whose blocks all predict more tokens, and are as others are. */
 static const char drafting[] = "gemma4-assistant";
 /* Architectures with blocks of one part alone. */

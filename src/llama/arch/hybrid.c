@@ -61,23 +61,37 @@ static const tare_llama_rule falcon_h1_rules[] = {
 /* ---- Nemotron H: a layer has either a mixer or a feed-forward --------------------------------- */
 
 #define NEMOTRON_KINDS "M/mamba/linear_attention */attention/full_attention -/mlp E/moe"
+/* The layer that predicts more tokens has attention and experts. */
+#define NEMOTRON_H_DEFAULTS                                                                        \
+    "n.predicts = layer + 1 > num_hidden_layers",                                                  \
+        "n.is_attention = if(n.predicts, true, n.kind == '*')",                                    \
+        "n.is_feed_forward = if(n.predicts, true, one_of(n.kind, '- E'))",                         \
+        "n.head_dim = head_dim | attention_head_dim",                                              \
+        "m.groups = n_groups | num_groups | mamba_n_groups | mamba_num_groups",                    \
+        "experts = n_routed_experts"
 static const char *const nemotron_h_defaults[] = {
     "n.pattern = hybrid_override_pattern | layers_block_type | layer_types",
     "num_hidden_layers = len(n.pattern)",
     "n.has_experts = if(has(hybrid_override_pattern), num_experts_per_tok > 0, "
     "in('E', n.pattern, '" NEMOTRON_KINDS "'))",
     "n.kind = word(at(n.pattern, layer), '" NEMOTRON_KINDS "')",
-    "n.is_attention = n.kind == '*'",
-    "n.is_feed_forward = one_of(n.kind, '- E')",
-    "n.head_dim = head_dim | attention_head_dim",
-    "m.groups = n_groups | num_groups | mamba_n_groups | mamba_num_groups",
-    "experts = n_routed_experts",
+    "n.experts_inner = moe_intermediate_size",
+    NEMOTRON_H_DEFAULTS,
+    NULL};
+/* Puzzles: experts of each layer by itself. */
+static const char *const puzzle_defaults[] = {
+    "n.pattern = block_configs",
+    "num_hidden_layers = len(block_configs)",
+    "n.has_experts = true",
+    "n.kind = word(at(block_configs, layer, 'block_type'), '" NEMOTRON_KINDS "')",
+    "n.experts_inner = at(block_configs, layer, 'moe_intermediate_size') | 0",
+    NEMOTRON_H_DEFAULTS,
     NULL};
 #define NEMOTRON_H_OWN                                                                             \
     {"block_count", U32, "layers"}, {"context_length", U32, "1048576"},                            \
         {"embedding_length", U32, "hidden_size"},                                                  \
         {"feed_forward_length[]", I32,                                                             \
-         "if(n.is_feed_forward, if(n.has_experts, moe_intermediate_size, intermediate_size), 0)"}, \
+         "if(n.is_feed_forward, if(n.has_experts, n.experts_inner, intermediate_size), 0)"},       \
         {"attention.head_count", U32, "num_attention_heads"},                                      \
         {"attention.head_count_kv[]", I32, "if(n.is_attention, num_key_value_heads, 0)"},          \
         {"rope.freq_base", F32, "rope.theta"},                                                     \
@@ -96,6 +110,13 @@ static const char *const nemotron_h_defaults[] = {
         {"attention.key_length", U32, "n.head_dim"}, {                                             \
         "attention.value_length", U32, "n.head_dim"                                                \
     }
+#define NEMOTRON_H_EXPERTS                                                                         \
+    {"expert_shared_feed_forward_length", U32, "moe_shared_expert_intermediate_size"},             \
+        {"expert_shared_count", U32, "n_shared_experts"},                                          \
+        {"expert_weights_norm", BOOL, "norm_topk_prob"},                                           \
+        {"expert_weights_scale", F32, "routed_scaling_factor"}, {                                  \
+        "moe_latent_size", U32, "moe_latent_size"                                                  \
+    }
 static const tare_llama_key nemotron_h_own[] = {NEMOTRON_H_OWN, NEMOTRON_H_REST, END_OF_KEYS};
 static const tare_llama_key nemotron_h_moe_own[] = {
     NEMOTRON_H_OWN,
@@ -105,20 +126,27 @@ static const tare_llama_key nemotron_h_moe_own[] = {
     {"expert_group_used_count", U32, "topk_group"},
     NEMOTRON_H_REST,
     KEY_EXPERT_FFN,
-    {"expert_shared_feed_forward_length", U32, "moe_shared_expert_intermediate_size"},
-    {"expert_shared_count", U32, "n_shared_experts"},
-    {"expert_weights_norm", BOOL, "norm_topk_prob"},
-    {"expert_weights_scale", F32, "routed_scaling_factor"},
-    {"moe_latent_size", U32, "moe_latent_size"},
+    NEMOTRON_H_EXPERTS,
+    {"nextn_predict_layers", U32, "if(num_nextn_predict_layers | 0, num_nextn_predict_layers)"},
+    END_OF_KEYS};
+static const tare_llama_key puzzle_own[] = {
+    NEMOTRON_H_OWN,
+    {"expert_count", U32, "n_routed_experts"},
+    {"expert_group_count", U32, "n_group"},
+    {"expert_group_used_count", U32, "topk_group"},
+    NEMOTRON_H_REST,
+    {"expert_feed_forward_length[]", I32, "n.experts_inner"},
+    {"expert_used_count[]", I32, "at(block_configs, layer, 'num_experts_per_tok') | 0"},
+    NEMOTRON_H_EXPERTS,
     END_OF_KEYS};
 /* Heads of attention: n_heads are those of the state-space layers here. */
-static const tare_llama_rule nemotron_h_rules[] = {
-    RULE_DROP("mtp.*"),
-    {"=blk.#.attn_q@", NULL, "heads(num_attention_heads)"},
-    {"=blk.#.attn_k@", NULL, "heads(num_key_value_heads)"},
-    {"*.mixer.dt_bias", "=blk.#.ssm_dt.bias", NULL},
-    RULES_MAMBA2,
-    END_OF_RULES};
+#define RULES_NEMOTRON_H                                                                           \
+    {"=blk.#.attn_q@", NULL, "heads(num_attention_heads)"},                                        \
+        {"=blk.#.attn_k@", NULL, "heads(num_key_value_heads)"},                                    \
+        {"*.mixer.dt_bias", "=blk.#.ssm_dt.bias", NULL}, RULES_MAMBA2
+static const tare_llama_rule nemotron_h_rules[] = {RULE_DROP("mtp.*"), RULES_NEMOTRON_H,
+                                                   END_OF_RULES};
+static const tare_llama_rule nemotron_h_moe_rules[] = {RULES_NEMOTRON_H, END_OF_RULES};
 
 /* ---- Qwen 3 Next, Qwen 3.5: linear attention --------------------------------------------------- */
 
@@ -351,17 +379,39 @@ static const tare_llama_back nemotron_h_back = {
 
 static const char *const nemotron_h_moe_back_config[] = {
     BACK_NEMOTRON_H, "num_local_experts = nothing",
-    "moe_intermediate_size = expert_feed_forward_length", NULL};
+    "moe_intermediate_size = expert_feed_forward_length",
+    "num_nextn_predict_layers = nextn_predict_layers", NULL};
+#define NEMOTRON_H_MOE_NAMES                                                                       \
+    "backbone.layers. backbone.embeddings backbone.norm_f lm_head norm mixer.q_proj "              \
+    "mixer.k_proj mixer.v_proj mixer.o_proj mixer.in_proj mixer.conv1d mixer.A_log "               \
+    "mixer.D mixer.norm mixer.out_proj mixer.up_proj mixer.down_proj mixer.gate "                  \
+    "mixer.gate.e_score_correction mlp.experts.up_proj mlp.experts.down_proj "                     \
+    "mixer.shared_experts.up_proj mixer.shared_experts.down_proj mixer.fc1_latent_proj "           \
+    "mixer.fc2_latent_proj hidden_size num_attention_heads rope_theta num_experts_per_tok "        \
+    "post_attention_layernorm " HF_NEXTN
 static const tare_llama_back nemotron_h_moe_back = {
-    .names = "backbone.layers. backbone.embeddings backbone.norm_f lm_head norm mixer.q_proj "
-             "mixer.k_proj mixer.v_proj mixer.o_proj mixer.in_proj mixer.conv1d mixer.A_log "
-             "mixer.D mixer.norm mixer.out_proj mixer.up_proj mixer.down_proj mixer.gate "
-             "mixer.gate.e_score_correction mlp.experts.up_proj mlp.experts.down_proj "
-             "mixer.shared_experts.up_proj mixer.shared_experts.down_proj mixer.fc1_latent_proj "
-             "mixer.fc2_latent_proj hidden_size num_attention_heads rope_theta num_experts_per_tok",
+    .names = NEMOTRON_H_MOE_NAMES,
     .config = nemotron_h_moe_back_config,
     .shapes = nemotron_h_back_shapes,
-    .when = "has(expert_count)"};
+    .when = "if(has(expert_count), if(len(expert_used_count) > 0, false, true))"};
+
+static const char *const puzzle_back_config[] = {
+    BACK_NEMOTRON_H,
+    "model_type = 'nemotron_h_puzzle'",
+    "layers_block_type = nothing",
+    "num_local_experts = nothing",
+    "num_experts_per_tok = nothing",
+    "block_configs[].block_type = if(at(attention.head_count_kv, layer) > 0, 'attention', "
+    "if(at(feed_forward_length, layer) > 0, 'moe', 'mamba'))",
+    "block_configs[].moe_intermediate_size = if(at(feed_forward_length, layer) > 0, "
+    "at(feed_forward_length, layer))",
+    "block_configs[].num_experts_per_tok = if(at(feed_forward_length, layer) > 0, "
+    "at(expert_used_count, layer))",
+    NULL};
+static const tare_llama_back puzzle_back = {.names = NEMOTRON_H_MOE_NAMES,
+                                            .config = puzzle_back_config,
+                                            .shapes = nemotron_h_back_shapes,
+                                            .when = "len(expert_used_count) > 0"};
 
 #define LINEAR_NAMES                                                                               \
     HF_ENDS HF_NORMS HF_ATTN HF_QK_NORM HF_MLP HF_MOE HF_CONFIG                                    \
@@ -506,16 +556,35 @@ const tare_llama_arch tare_llama_family_hybrid[] = {
     {.name = "nemotron_h_moe",
      .classes = "NemotronHForCausalLM",
      .requires = "n.has_experts",
-     .tensors = ENDS QKV "attn_norm ffn_down ffn_up ffn_gate_inp ffn_up_exps ffn_down_exps "
-                         "ffn_latent_down ffn_latent_up ffn_down_shexp ffn_up_shexp "
-                         "exp_probs_b " MAMBA2,
-     .optional = "ffn_latent_down ffn_latent_up",
-     .cut = ".mixer.experts.=.mlp.experts.",
+     .tensors = ENDS QKV
+     "attn_norm ffn_down ffn_up ffn_gate_inp ffn_up_exps ffn_down_exps "
+     "ffn_latent_down ffn_latent_up ffn_down_shexp ffn_up_shexp "
+     "exp_probs_b " MAMBA2
+     "nextn.eh_proj nextn.enorm nextn.hnorm nextn.shared_head_norm post_attention_norm",
+     .optional = "post_attention_norm",
+     .cut = ".mixer.experts.=.mlp.experts. "
+            "mtp.layers.1.norm.>mtp.layers.0.post_attention_layernorm. "
+            "mtp.layers.1.final_layernorm.>mtp.layers.0.shared_head.norm. "
+            "mtp.layers.1.>mtp.layers.0.",
      .defaults = nemotron_h_defaults,
      .own = nemotron_h_moe_own,
-     .rules = nemotron_h_rules,
+     .rules = nemotron_h_moe_rules,
+     .extra_layers = "num_nextn_predict_layers",
+     .nextn = "mtp.",
      .tokenizer = {.multiple = 8},
      .back = &nemotron_h_moe_back},
+    {.name = "nemotron_h_moe",
+     .classes = "NemotronHPuzzleForCausalLM",
+     .requires = "has(block_configs)",
+     .tensors = ENDS QKV "attn_norm ffn_gate_inp ffn_up_exps ffn_down_exps "
+                         "ffn_latent_down ffn_latent_up ffn_down_shexp ffn_up_shexp "
+                         "exp_probs_b " MAMBA2,
+     .cut = ".mixer.experts.=.mlp.experts.",
+     .defaults = puzzle_defaults,
+     .own = puzzle_own,
+     .rules = nemotron_h_rules,
+     .tokenizer = {.multiple = 8},
+     .back = &puzzle_back},
     {.name = "nemotron_h",
      .classes = "NemotronHForCausalLM",
      .tensors = ENDS QKV "attn_norm ffn_down ffn_up " MAMBA2,
