@@ -92,6 +92,7 @@ typedef struct tare_llama_arch {
     const tare_llama_key *own;    /* instead of the keys common to all; NULL: those */
     const tare_llama_key *keys;   /* after them; NULL: none */
     const tare_llama_rule *rules; /* NULL: none */
+    const char *layers;           /* a formula of the number of blocks; NULL: the usual members */
     const char *extra_layers; /* what has the number of blocks beyond num_hidden_layers; NULL: 0 */
     bool drops_extra_layers;  /* tensors of blocks beyond the last are left out */
     bool drops_equal_output;  /* output.weight is left out where it equals the embeddings */
@@ -117,6 +118,8 @@ typedef struct tare_llama_arch {
 /* The row for a class of Hugging Face, or for the one that it is the body of, and a model's config.json (whose defaults the row sets);
  * NULL: not known. */
 const tare_llama_arch *tare_llama_arch_find(tare_str hf_class, tare_llama_config *config);
+/* A formula of how many blocks config.json says there are. */
+const char *tare_llama_layers(const tare_llama_arch *arch);
 /* What is put before tensor names that do not have it; empty: nothing. */
 tare_str tare_llama_arch_prefix(const tare_llama_arch *arch, tare_str hf_class);
 /* The same among towers. */

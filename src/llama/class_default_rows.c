@@ -301,6 +301,10 @@ const tare_llama_class_row tare_llama_class_rows[] = {
      "logits_scaling=1 max_position_embeddings=2048 num_attention_heads=32 num_experts_per_tok=2 "
      "num_hidden_layers=32 num_key_value_heads?=num_attention_heads num_local_experts=8 "
      "residual_multiplier=1 rms_norm_eps=1e-06 rope_theta=10000 shared_intermediate_size=0"},
+    {"hrm_text",
+     "H_cycles=2 L_cycles=3 embedding_scale=50 embedding_scale?=50 head_dim=128 hidden_size=1536 "
+     "intermediate_size=4096 max_position_embeddings=2048 num_attention_heads=12 "
+     "num_hidden_layers=128 prefix_lm=true rms_norm_eps=1e-06 rope_theta=10000"},
     {"hunyuan_v1_dense",
      "hidden_size=4096 intermediate_size=11008 max_position_embeddings=2048 "
      "num_attention_heads=32 num_hidden_layers=32 num_key_value_heads?=num_attention_heads "

@@ -152,7 +152,7 @@ static tare_status check_target(const tare_llama_mapping *m, const tare_llama_ta
 }
 
 static const char *layers_of(const tare_llama_mapping *m) {
-    return m->arch->tower ? m->arch->tower->layers : TARE_LLAMA_LAYERS;
+    return m->arch->tower ? m->arch->tower->layers : tare_llama_layers(m->arch);
 }
 
 static tare_status check_blocks(const tare_llama_mapping *m, uint64_t n_blocks, uint64_t wanted,

@@ -331,6 +331,17 @@ static bool states_load(const values *s, tare_error *why) {
     return false;
 }
 
+/* Each run of a stack of layers counts as so many blocks. */
+static bool stacks_load(const values *s, uint64_t blocks, tare_error *why) {
+    static const char name[] = "hrm.layers_per_stack";
+    const uint64_t n = most(s, name), high = most(s, "hrm.h_cycles"), low = most(s, "hrm.l_cycles");
+    uint64_t runs;
+    return !tare_str_is(s->architecture, "hrm_text") ||
+           (n && high && low && tare_mul_u64(n, high, &runs) &&
+            tare_mul_u64(runs, low + 1, &runs) && runs == blocks) ||
+           no(s, why, name, "it and the cycles together are not block_count");
+}
+
 bool tare_llama_values_load(const tare_model *gguf, tare_str architecture, uint64_t blocks,
                             tare_error *why) {
     static const char scalings[] = "none linear yarn longrope";
@@ -342,10 +353,10 @@ bool tare_llama_values_load(const tare_model *gguf, tare_str architecture, uint6
     const tare_value *v = value_of(&s, "rope.scaling.type");
     if (v && !tare_llama_is_one_of(v->as.s, scalings))
         return no(&s, why, "rope.scaling.type", "llama.cpp knows no such scaling");
-    return norms_load(&s, why) && experts_load(&s, why) && divisors_load(&s, why) &&
-           groups_load(&s, why) && function_loads(&s, why) && constants_load(&s, why) &&
-           predictors_load(&s, blocks, why) && shared_load(&s, blocks, why) &&
-           heads_load(&s, blocks, why) && ratios_load(&s, why) &&
+    return stacks_load(&s, blocks, why) && norms_load(&s, why) && experts_load(&s, why) &&
+           divisors_load(&s, why) && groups_load(&s, why) && function_loads(&s, why) &&
+           constants_load(&s, why) && predictors_load(&s, blocks, why) &&
+           shared_load(&s, blocks, why) && heads_load(&s, blocks, why) && ratios_load(&s, why) &&
            heads_are_alike(&s, blocks, why) && rotated_load(&s, blocks, why) &&
            shifts_load(&s, why) && states_load(&s, why);
 }

@@ -168,7 +168,7 @@ static tare_status find_arch(tare_llama_mapping *m, tare_error *err) {
     double layers, extra, width;
     m->facts[0] = (tare_llama_binding){"nextn", tare_llama_nextn_layers(m)};
     m->config.facts = m->facts;
-    TARE_TRY(tare_llama_number(&layers, m, TARE_LLAMA_LAYERS, -1, err));
+    TARE_TRY(tare_llama_number(&layers, m, tare_llama_layers(m->arch), -1, err));
     m->facts[3] = m->facts[0];
     m->facts[0] = (tare_llama_binding){"layers", 0};
     m->facts[1] = (tare_llama_binding){"tokens", 0};

@@ -15,7 +15,7 @@
 
 /* Architectures of llama.cpp that nothing is mapped to yet. */
 static const char further[] = "dots3note "
-                              "graniteswitch hrm_text pockettts qwen3tts";
+                              "graniteswitch pockettts qwen3tts";
 static const char tokenizers[] =
     "llama gpt2 hybriddna whitespace bert t5 rwkv plamo2 gemma4 none no_vocab";
 
@@ -119,6 +119,13 @@ static uint64_t needed_blocks(const tare_model *model, tare_str architecture, ui
         return blocks;
     snprintf(name, sizeof name, "blk.%llu.nextn.eh_proj.weight", (unsigned long long)(blocks - n));
     return tare_model_find_tensor(model, tare_str_of(name)) < 0 ? blocks - n : blocks;
+}
+
+/* The blocks that tensors are of: two stacks of layers, whose runs the keys count. */
+static uint64_t own_blocks(const tare_model *model, tare_str architecture, uint64_t blocks) {
+    return tare_str_is(architecture, "hrm_text")
+               ? 2 * count_or(model, "hrm_text", "hrm.layers_per_stack", 0)
+               : blocks;
 }
 
 /* Packed or not. */
@@ -271,11 +278,13 @@ static bool is_loaded(const tare_model *model, tare_error *why) {
         return no(why, TARE_ITEM_KEY, "general.architecture", "llama.cpp does not know it");
     if (!tare_llama_file_loads(model, why) || !has_keys(&blocks, model, architecture, why))
         return false;
+    if (!tare_llama_keys_load(model, architecture, blocks, why) ||
+        !tare_llama_values_load(model, architecture, blocks, why))
+        return false;
+    blocks = own_blocks(model, architecture, blocks);
     const uint64_t from = first_block(model, architecture, blocks);
     const uint64_t needed = from ? blocks : needed_blocks(model, architecture, blocks);
-    return tare_llama_keys_load(model, architecture, blocks, why) &&
-           tare_llama_values_load(model, architecture, blocks, why) &&
-           tare_llama_has_keys(model, architecture, why) && has_tokenizer(&tokens, model, why) &&
+    return tare_llama_has_keys(model, architecture, why) && has_tokenizer(&tokens, model, why) &&
            has_tensors(model, architecture, from, needed, tokens, why) &&
            is_whole(model, architecture, from, blocks, needed, why) &&
            tare_llama_layers_load(model, architecture, from, blocks, why) &&

@@ -80,7 +80,7 @@ bool tare_llama_is_bare(tare_str architecture, tare_str word) {
                 {"exp_probs_b", "hy_v3"},
                 {"ffn_norm ffn_pre_norm", "falcon-h1"},
                 {"masked_embd_ordering", "gemma4-assistant"},
-                {"d2t attn_conv_base ffn_conv_base", NULL},
+                {"d2t attn_conv_base ffn_conv_base hrm.z_l_init", NULL},
                 {"convnext.gamma", "wavtokenizer-dec"}};
     for (size_t i = 0; i < sizeof bare / sizeof *bare; i++)
         if (tare_llama_is_one_of(word, bare[i].words))

@@ -300,7 +300,8 @@ static tare_status has_layer(bool *out, const pass *p, tare_str target, tare_err
 
 static tare_status fail_layer(const pass *p, tare_error *err) {
     const uint64_t n = p->m->n_layers - p->m->n_extra_layers;
-    const tare_str name = tare_llama_config_name(p->m, TARE_LLAMA_LAYERS, n, "num_hidden_layers");
+    const tare_str name =
+        tare_llama_config_name(p->m, tare_llama_layers(p->m->arch), n, "num_hidden_layers");
     fail_tensor(p, TARE_ERR_CORRUPT, "config.json contradicts the tensors", err);
     tare_error_detail(err, "%.*s is %llu, this is layer %lld, counted from 0", (int)name.len,
                       name.ptr, (unsigned long long)n, (long long)p->layer);

@@ -62,6 +62,7 @@ const tare_tensor_named tare_tensors_outside[] = {
          "embed_out lm_head output word_embeddings_for_head lm_head.linear output_layer head "
          "head.out model.transformer.ff_out head.decoder model.lm_head"),
     NAMED("output_res_score", ""),
+    NAMED("hrm.z_l_init", ""),
     NAMED("output_hc_fn", "model.hc_head.hc_head_fn"),
     NAMED("output_hc_base", "model.hc_head.hc_head_base"),
     NAMED("output_hc_scale", "model.hc_head.hc_head_scale"),

@@ -31,7 +31,7 @@ OTHER_ORDER = {*ROUNDED, "nemotron-h-nextn", "mimo2", "mimo2-nextn", "qwen35-eve
 OTHER_KEYS = {"deepseek4": ("deepseek4.attention.compress_ratios",), "jamba": ("jamba.attention.head_count_kv",),
               "rugpt3": ("gpt2.attention.head_count_kv", "gpt2.rope.freq_base")}
 # What was multiplied into weights, collected into keys, or left out, does not come back yet.
-NO_WAY_BACK = {"arwkv7", "bitnet", "chameleon", "kimi-k3", "wavtokenizer"}
+NO_WAY_BACK = {"arwkv7", "bitnet", "chameleon", "hrm_text", "kimi-k3", "wavtokenizer"}
 
 
 def tensors(directory):

@@ -27,6 +27,8 @@ UNUSED = ("is_encoder_decoder", "attention_bias", "mlp_bias", "use_bias", "bias"
           "patch_size", "image_size", "_name_or_path")
 # The shapes of tensors tell these, whatever a class assumes.
 OF_TENSORS = ("vocab_size",)
+# The only row that asks for it has the same default.
+BY_ROW = ("initializer_range",)
 # llama.cpp's converter reads config.json itself for Mamba; the others are of members that transformers has renamed.
 WITHOUT = ("mamba", "mamba2", "falcon_mamba", "mimo_v2_flash", "nemotron_h", "nomic_bert", "step3p5", "step3p7",
            "wavtokenizer")
@@ -47,7 +49,7 @@ def named_members():
         with open(path) as f:
             for text in re.findall(r'"((?:[^"\\]|\\.)*)"', f.read()):
                 names |= set(re.findall(r"[A-Za-z_][A-Za-z0-9_]*", text))
-    return names - set(UNUSED) - set(OF_TENSORS)
+    return names - set(UNUSED) - set(OF_TENSORS) - set(BY_ROW)
 
 
 def is_plain(v):

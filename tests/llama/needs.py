@@ -245,10 +245,9 @@ def table(name, dims, kind, blob):
 
 def check_further(case):
     """Of an architecture that llama.cpp knows, and tare has no rows of, it says nothing of single tensors."""
-    keys = ["general.architecture=hrm_text", *(f"hrm_text.{k}" for k in (
+    keys = ["general.architecture=pockettts", *(f"pockettts.{k}" for k in (
         "block_count:u32=2", "context_length:u32=512", "embedding_length:u32=64", "attention.head_count:u32=4",
-        "feed_forward_length:u32=96", "hrm.h_cycles:u32=1", "hrm.l_cycles:u32=1", "hrm.layers_per_stack:u32=1",
-        "attention.layer_norm_rms_epsilon:f32=0.00001"))]
+        "feed_forward_length:u32=96", "attention.layer_norm_epsilon:f32=0.00001"))]
     subprocess.run([case.tare, "edit", case.path, "--force", "--quiet", "--no-sync", *(x for k in keys for x in ("--set", k))],
                    check=True)
     case.gguf = Gguf(case.path)

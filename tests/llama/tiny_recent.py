@@ -288,6 +288,18 @@ def _():
     return dict(c, architectures=["NemotronHPuzzleForCausalLM"], model_type="nemotron_h_puzzle", block_configs=blocks_of), t
 
 
+@model("hrm_text")
+def _():
+    c = base("HrmTextForCausalLM", "hrm_text", num_hidden_layers=16, num_layers_per_stack=2, H_cycles=2, L_cycles=3, head_dim=16, prefix_lm=True,
+             embedding_scale=50.0)
+    del c["num_key_value_heads"]
+    t = {"model.embed_tokens.weight": (320, 64), "lm_head.weight": (320, 64), "model.z_L_init": (64,)}
+    for stack in "LH":
+        t.update(blocks(f"model.{stack}_module.layers.", 2, {
+            "attn.gqkv_proj.weight": (256, 64), "attn.o_proj.weight": (64, 64), "mlp.gate_up_proj.weight": (192, 64), "mlp.down_proj.weight": (64, 96)}))
+    return c, t
+
+
 # ---- layers that predict more tokens, behind the others ---------------------------------------------
 # Under a model_type that transformers does not know, whose newest releases rename what the reference reads.
 

@@ -81,6 +81,10 @@ const tare_llama_arch *tare_llama_arch_find(tare_str hf_class, tare_llama_config
 }
 
 /* What tensor names begin with on the way back: "model." of "model.layers. model.norm", */
+const char *tare_llama_layers(const tare_llama_arch *arch) {
+    return arch->layers ? arch->layers : TARE_LLAMA_LAYERS;
+}
+
 tare_str tare_llama_arch_prefix(const tare_llama_arch *arch, tare_str hf_class) {
     if (arch->prefix) return tare_str_of(arch->prefix);
     if (tare_llama_is_one_of(hf_class, arch->classes) || !arch->back) return TARE_STR("");

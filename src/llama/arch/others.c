@@ -248,6 +248,45 @@ static const tare_llama_back talkie_back = {
     .config = talkie_back_config,
     .shapes = talkie_back_shapes};
 
+/* HRM Text: two stacks of layers, run in turns; each run has a cache of its own, which llama.cpp counts as
+ * blocks. The low stack's tensors come first. */
+static const char *const hrm_defaults[] = {"hrm.stack = num_layers_per_stack | num_hidden_layers",
+                                           "embedding_scale = 1 / (initializer_range | 0.02)",
+                                           "prefix_lm = true", NULL};
+static const tare_llama_key hrm_keys[] = {
+    {"block_count", U32, "hrm.stack * H_cycles * (L_cycles + 1)"},
+    {"rope.dimension_count", U32, "attention.dim"},
+    {"embedding_scale", F32, "embedding_scale"},
+    {"hrm.layers_per_stack", U32, "hrm.stack"},
+    {"hrm.h_cycles", U32, "H_cycles"},
+    {"hrm.l_cycles", U32, "L_cycles"},
+    {"hrm.prefix_lm", BOOL, "prefix_lm"},
+    END_OF_KEYS};
+#define RULES_STACK(stack, first)                                                                  \
+    {stack "attn.gqkv_proj.weight", "=blk.#.attn_gate.weight", first "rows(0, 0, d0 / 4)"},        \
+        {stack "attn.gqkv_proj.weight", "=blk.#.attn_q.weight", first "rows(0, d0 / 4, d0 / 4)"},  \
+        {stack "attn.gqkv_proj.weight", "=blk.#.attn_k.weight", first "rows(0, d0 / 2, d0 / 4)"},  \
+        {stack "attn.gqkv_proj.weight", "=blk.#.attn_v.weight",                                    \
+         first "rows(0, 3 * d0 / 4, d0 / 4)"},                                                     \
+        {stack "attn.o_proj.weight", "=blk.#.attn_output.weight", first},                          \
+        {stack "mlp.gate_up_proj.weight", "=blk.#.ffn_gate.weight", first "rows(0, 0, d0 / 2)"},   \
+        {stack "mlp.gate_up_proj.weight", "=blk.#.ffn_up.weight",                                  \
+         first "rows(0, d0 / 2, d0 / 2)"},                                                         \
+        {stack "mlp.down_proj.weight", "=blk.#.ffn_down.weight", first},                           \
+        {stack "self_attn.gate_proj.weight", "=blk.#.attn_gate.weight", first},                    \
+        {stack "self_attn.q_proj.weight", "=blk.#.attn_q.weight", first},                          \
+        {stack "self_attn.k_proj.weight", "=blk.#.attn_k.weight", first},                          \
+        {stack "self_attn.v_proj.weight", "=blk.#.attn_v.weight", first},                          \
+        {stack "self_attn.o_proj.weight", "=blk.#.attn_output.weight", first},                     \
+        {stack "mlp.gate_proj.weight", "=blk.#.ffn_gate.weight", first}, {                         \
+        stack "mlp.up_proj.weight", "=blk.#.ffn_up.weight", first                                  \
+    }
+static const tare_llama_rule hrm_rules[] = {
+    RULES_STACK("model.L_module.layers.#.", "block(layer) "),
+    RULES_STACK("model.H_module.layers.#.", "block(layer + hrm.stack) "),
+    {"model.z_L_init", "=hrm.z_l_init", NULL},
+    END_OF_RULES};
+
 const tare_llama_arch tare_llama_family_others[] = {
     {.name = "apertus",
      .classes = "ApertusForCausalLM",
@@ -328,5 +367,12 @@ const tare_llama_arch tare_llama_family_others[] = {
      .rules = deci_rules,
      .has_rope_freqs = true,
      .back = &deci7_back},
+    {.name = "hrm_text",
+     .classes = "HrmTextForCausalLM",
+     .tensors = "token_embd output hrm.z_l_init attn_gate " QKV FFN,
+     .defaults = hrm_defaults,
+     .keys = hrm_keys,
+     .rules = hrm_rules,
+     .layers = "2 * hrm.stack"},
     {.name = NULL},
 };
