@@ -99,6 +99,7 @@ typedef struct tare_llama_arch {
     bool drops_zero_biases;   /* biases are left out, all of which must be 0 */
     const char *nextn;        /* prefix of layers that predict more tokens, which llama.cpp has
                                      after the others: "mtp."; NULL: none */
+    bool nextn_apart;         /* llama.cpp has them in a file of their own alone */
     bool gate_experts_first;  /* stacks of experts in the order gate, up, down */
     bool has_rope_freqs;      /* rope_freqs.weight where rope_type is llama3 or proportional */
     bool is_bert;             /* of BERT's family: not causal, pooling, labels of classes */

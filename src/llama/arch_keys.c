@@ -377,7 +377,7 @@ tare_status tare_llama_arch_keys(tare_llama_mapping *m, tare_error *err) {
                           tare_str_ends(m->hf_class, TARE_STR("Model"));
     if (may_pool && !m->arch->is_bert) /* whose keys have it */
         TARE_TRY(tare_llama_pooling_keys(m, err));
-    if (m->options->nextn == TARE_LLAMA_NEXTN_LEFT_OUT) unset(m, "nextn_predict_layers");
+    if (m->nextn == TARE_LLAMA_NEXTN_LEFT_OUT) unset(m, "nextn_predict_layers");
     TARE_TRY(set_kinds(m, err));
     return m->arch->extra ? m->arch->extra(m, err) : TARE_OK;
 }

@@ -58,10 +58,19 @@ static tare_status correct_count(tare_llama_mapping *m, double n_layers, double 
     return TARE_OK;
 }
 
+static void note_apart(const tare_llama_mapping *m) {
+    tare_finding f = TARE_FINDING(INFO, TARE_OK, "llama.nextn-apart");
+    f.text = TARE_STR("llama.cpp has multi-token prediction (MTP) layers of this architecture in a "
+                      "file of their own: they are left out, and `mtp` writes it");
+    tare_report_add(m->options->context->report, &f);
+}
+
 tare_status tare_llama_count_extra_layers(tare_llama_mapping *m, double n_layers, double *extra,
                                           tare_error *err) {
     const tare_llama_nextn asked = m->options->nextn;
+    const bool is_apart = asked == TARE_LLAMA_NEXTN_TOO && m->arch->nextn_apart;
     *extra = 0;
+    m->nextn = is_apart ? TARE_LLAMA_NEXTN_LEFT_OUT : asked;
     if (m->arch->extra_layers)
         TARE_TRY(correct_count(m, n_layers, extra, err));
     else if (asked != TARE_LLAMA_NEXTN_TOO)
@@ -71,7 +80,8 @@ tare_status tare_llama_count_extra_layers(tare_llama_mapping *m, double n_layers
     if (asked == TARE_LLAMA_NEXTN_ALONE && !(*extra > 0))
         return tare_fail(err, TARE_ERR_UNSUPPORTED,
                          "the model has no multi-token prediction (MTP) layers");
-    if (asked != TARE_LLAMA_NEXTN_LEFT_OUT || !(*extra > 0 && *extra < 1e6)) return TARE_OK;
+    if (m->nextn != TARE_LLAMA_NEXTN_LEFT_OUT || !(*extra > 0 && *extra < 1e6)) return TARE_OK;
+    if (is_apart) note_apart(m);
     m->n_left_layers = (uint64_t)*extra;
     tare_llama_add_fact(m, m->arch->extra_layers, 0);
     *extra = 0;
@@ -80,9 +90,9 @@ tare_status tare_llama_count_extra_layers(tare_llama_mapping *m, double n_layers
 
 bool tare_llama_is_beside(const tare_llama_mapping *m, tare_str target, int64_t layer) {
     const int64_t n = (int64_t)(m->n_layers - m->n_extra_layers);
-    if (m->options->nextn == TARE_LLAMA_NEXTN_LEFT_OUT)
+    if (m->nextn == TARE_LLAMA_NEXTN_LEFT_OUT)
         return layer >= n && layer < n + (int64_t)m->n_left_layers;
-    return m->options->nextn == TARE_LLAMA_NEXTN_ALONE && layer < n &&
+    return m->nextn == TARE_LLAMA_NEXTN_ALONE && layer < n &&
            !tare_llama_is_one_of(target, "token_embd.weight output_norm.weight output.weight");
 }
 
@@ -92,7 +102,7 @@ tare_status tare_llama_is_unwanted(bool *out, const tare_llama_mapping *m, size_
     int64_t layer, number;
     tare_str target;
     *out = false;
-    if (m->options->nextn == TARE_LLAMA_NEXTN_TOO) return TARE_OK;
+    if (m->nextn == TARE_LLAMA_NEXTN_TOO) return TARE_OK;
     const tare_str name = tare_llama_normal_name(m, tare_llama_source_name(m, tensor));
     if (!name.ptr) return tare_fail(err, TARE_ERR_NOMEM, "tensor name");
     tare_llama_numbers_of(name, &layer, &number);

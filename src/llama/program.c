@@ -162,6 +162,9 @@ static bool op_part(machine *m) {
 static bool op_turns(machine *m) {
     return m->draft->shape.n_dims >= 2 && join(m, TARE_LLAMA_TURNS);
 }
+static bool op_beside(machine *m) {
+    return m->draft->shape.n_dims == 2 && join(m, TARE_LLAMA_BESIDE);
+}
 static bool op_stack(machine *m) {
     return join(m, TARE_LLAMA_SLICES);
 }
@@ -257,6 +260,7 @@ static const struct operation {
     {"times_proj", op_times_proj, 0, 0, "it is not a vector"},
     {"ids", op_ids, 1, 1, "config.json does not say how many there are"},
     {"turns", op_turns, 2, 2, "it has more parts than config.json says"},
+    {"beside", op_beside, 2, 2, "it is no matrix"},
     {"part", op_part, 2, 2, "it has more parts than config.json says"},
     {"stack", op_stack, 2, 2, "the model has more tensors of this kind than config.json says"},
     {"block", op_block, 1, 1, "config.json does not say which block it belongs to"},

@@ -22,6 +22,7 @@
  *   part(i, n)         part i of n that stand one after the other along dimension 0
  *   turns(i, n)        part i of n that stand one after the other along dimension 1 in each step of
  *                      dimension 0; the two become one
+ *   beside(i, n)       part i of n that stand one after the other along dimension 1
  *   stack(i, n)        slice i of n of a new first dimension
  *   block(n)           what '#' stands for in the new name
  *   if(x)              the rule holds only where x is true
@@ -58,6 +59,7 @@ typedef enum tare_llama_joint {
     TARE_LLAMA_ROWS = 0,   /* one after the other */
     TARE_LLAMA_SLICES = 1, /* of a new first dimension */
     TARE_LLAMA_TURNS = 2,  /* one after the other in each step of the first dimension */
+    TARE_LLAMA_BESIDE = 3, /* the same, and the first dimension stays */
 } tare_llama_joint;
 
 /* A tensor on its way. */

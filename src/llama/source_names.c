@@ -107,7 +107,7 @@ tare_str tare_llama_nextn_shared(tare_str name) {
     return (tare_str){NULL, 0};
 }
 
-/* "mtp.layers.0.X" and the tensors beside the layers as those of the first block after the
+/* "mtp.layers.0.X", "mtp.0.X" and the tensors beside the layers as those of the first block after the
  * others. */
 static tare_str nextn_name(const tare_llama_mapping *m, tare_str name) {
     const tare_str layers = TARE_STR("layers.");
@@ -115,9 +115,10 @@ static tare_str nextn_name(const tare_llama_mapping *m, tare_str name) {
     bool is_beside = true;
     uint64_t block = m->n_layers - m->n_extra_layers;
     name = tare_str_cut(name, strlen(m->arch->nextn));
-    if (tare_str_starts(name, layers)) {
+    const bool is_layer = tare_str_starts(name, layers);
+    if (is_layer || (name.len && name.ptr[0] >= '0' && name.ptr[0] <= '9')) {
         uint64_t n = 0;
-        name = tare_str_cut(name, layers.len);
+        name = tare_str_cut(name, is_layer ? layers.len : 0);
         for (; name.len && name.ptr[0] >= '0' && name.ptr[0] <= '9'; name = tare_str_cut(name, 1))
             n = n < 1000000 ? 10 * n + (uint64_t)(name.ptr[0] - '0') : n;
         block += n;

@@ -98,11 +98,15 @@ static join *find_join(tare_llama_mapping *m, tare_str name, join ***place) {
     return **place;
 }
 
+static bool lies_in_turns(const tare_llama_target *t) {
+    return t->joint == TARE_LLAMA_TURNS || t->joint == TARE_LLAMA_BESIDE;
+}
+
 /* Slices are of one shape; parts may differ in their rows. */
 static bool fits(const tare_llama_target *t, const tare_llama_draft *draft) {
     const tare_llama_shape *s = &draft->shape;
     if (t->n_dims != s->n_dims || t->n_pieces != draft->n_slots) return false;
-    const uint32_t joined = t->joint == TARE_LLAMA_TURNS ? 1 : 0; /* dimension that may differ */
+    const uint32_t joined = lies_in_turns(t) ? 1 : 0; /* dimension that may differ */
     for (uint32_t d = 0; d < t->n_dims; d++)
         if (t->dims[d] != s->dims[d].extent && (d != joined || t->joint == TARE_LLAMA_SLICES))
             return false;
@@ -127,7 +131,7 @@ static void order_experts(tare_llama_mapping *m) {
 
 /* All parts are there: where each ends in a turn, and the shape of the whole. */
 static tare_status complete(pass *p, tare_llama_target *t, tare_error *err) {
-    const uint64_t n_turns = t->joint == TARE_LLAMA_TURNS ? t->dims[0] : 1;
+    const uint64_t n_turns = lies_in_turns(t) ? t->dims[0] : 1;
     uint64_t end = 0, row = 1;
     for (size_t i = 0; i < t->n_pieces; i++) {
         end += t->pieces[i].end / n_turns; /* so far: its number of elements */
@@ -138,6 +142,8 @@ static tare_status complete(pass *p, tare_llama_target *t, tare_error *err) {
             return fail_tensor(p, TARE_ERR_CORRUPT, "it has too many dimensions", err);
         for (uint32_t d = t->n_dims++; d > 0; d--) t->dims[d] = t->dims[d - 1];
         t->dims[0] = t->n_pieces;
+    } else if (t->joint == TARE_LLAMA_BESIDE) {
+        t->dims[1] = end;
     } else {
         if (t->joint == TARE_LLAMA_TURNS) {
             t->n_dims--;

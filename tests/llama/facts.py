@@ -41,6 +41,9 @@ class Facts(Checks):
         tensors = {k: v for k, v in tensors.items() if not any(d in k for d in drop)}
         like = next(iter(tensors.values()))
         for key, shape in (add or {}).items():
+            if isinstance(shape, np.ndarray):  # whole numbers
+                tensors[key] = ("I64", list(shape.shape), shape.astype("<i8").tobytes())
+                continue
             tensors[key] = (like[0], list(shape), bytes((4 if like[0] == "F32" else 2) * int(np.prod(shape))))
         store(self.model, c, tensors)
         for file, content in (files or {}).items():
@@ -355,6 +358,16 @@ def nextn(f):
     f.refuses("llama", "llama.cpp does not support multi-token prediction (MTP) layers in this architecture", options=("--mtp",))
     f.refuses("glm4moe", "the model has no multi-token prediction (MTP) layers", options=("--mtp",), config={"num_nextn_predict_layers": 0}, drop=(".layers.2.",))
     f.convert("glm4moe", options=("--no-mtp",), config={"num_nextn_predict_layers": 0}, drop=(".layers.2.",))
+    f.convert("deepseek4-nextn")  # whose layers llama.cpp has in a file of their own
+    f.check(f"apart: {f.said}", "llama.nextn-apart" in f.said and not any(t.startswith("blk.3.") for t in f.tensors))
+    f.key("nextn_predict_layers", None)
+    f.convert("deepseek4-nextn", options=("--no-mtp",))
+    f.check(f"left out: {f.said}", "llama.nextn-apart" not in f.said)
+    f.convert("deepseek4-nextn", options=("--mtp",))
+    f.key("nextn_predict_layers", 1)
+    of_mtp = [t for t in f.tensors if t not in SHARED and not t.startswith("output_hc_")]
+    f.check(f"alone: {of_mtp}", len(of_mtp) == 28 and all(t.startswith("blk.3.") for t in of_mtp))
+    f.refuses("deepseek4", "element 639, of 4", add={"layers.0.ffn.gate.tid2eid": np.arange(640).reshape(320, 2) // 639 * 4})
     f.make("exaone-moe")
     f.run("convert", f.model, f.out, "--mtp", "--no-tokenizer", "--no-sync", "--quiet", code=5)  # which llama.cpp does not load by themselves
     f.make("glm4moe", files={"tokenizer.json": tokenizer(320)})

@@ -360,6 +360,16 @@ def _():
     return dict(c, num_nextn_predict_layers=1), t
 
 
+@model("deepseek4-nextn")
+def _():
+    c, t = deepseek4()
+    t.update({n.replace("layers.2.", "mtp.0."): s for n, s in t.items() if n.startswith("layers.2.") and "compressor" not in n})
+    t.update({"mtp.0." + n: s for n, s in {
+        "e_proj.weight": (64, 64), "h_proj.weight": (64, 64), "enorm.weight": (64,), "hnorm.weight": (64,), "norm.weight": (64,),
+        "hc_head_fn": (4, 256), "hc_head_base": (4,), "hc_head_scale": (1,)}.items()})
+    return dict(c, num_nextn_predict_layers=1), t
+
+
 # Models of which the reference writes these layers alone, and the others without them; Qwen 3.5's too, but with a list of layers
 # that says what llama.cpp assumes.
 PARTS = {n: ["-mtp", "-no-mtp"] for n in ("deepseek-v32", "glm-dsa", "glm4moe")}

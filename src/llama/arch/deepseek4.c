@@ -44,10 +44,10 @@ static const tare_llama_key v4_keys[] = {
     KEYS_HYPER,
     {"hash_layer_count", U32, "num_hash_layers"},
     {"embedding_length_out", U32, "hidden_size * hc_mult"},
+    {"nextn_predict_layers", U32, "if(num_nextn_predict_layers | 0, num_nextn_predict_layers)"},
     END_OF_KEYS};
 #define V4_BARE(name, to) "*." name, "=blk.#." to, NULL
 static const tare_llama_rule v4_rules[] = {
-    RULE_DROP("mtp.*"),
     RULE_DROP("aligner.*"),
     RULE_DROP("image_*"),
     RULE_DROP("vision.*"),
@@ -64,6 +64,9 @@ static const tare_llama_rule v4_rules[] = {
     {"*.ffn.gate.bias", NULL, "if(layer < num_hash_layers) drop"},
     {V4_BARE("ffn.gate.bias", "exp_probs_b.bias")},
     {V4_BARE("ffn.gate.bias_vl", "exp_probs_b_vl.bias")},
+    {"*.e_proj.weight", "=blk.#.nextn.eh_proj.weight", "beside(0, 2)"},
+    {"*.h_proj.weight", "=blk.#.nextn.eh_proj.weight", "beside(1, 2)"},
+    {"model.layers.#.norm.weight", "=blk.#.nextn.shared_head_norm.weight", NULL},
     {"*.ffn.gate.tid2eid", "=blk.#.ffn_gate_tid2eid.weight", "ids(n_routed_experts)"},
     END_OF_RULES};
 
@@ -116,11 +119,15 @@ const tare_llama_arch tare_llama_family_deepseek4[] = {
      "attn_compressor_kv attn_compressor_gate attn_compressor_ape attn_compressor_norm "
      "indexer.proj indexer.attn_q_b indexer_compressor_kv indexer_compressor_gate "
      "indexer_compressor_ape indexer_compressor_norm ffn_gate_tid2eid exp_probs_b exp_probs_b_vl "
-     "output_hc_fn output_hc_base output_hc_scale",
+     "output_hc_fn output_hc_base output_hc_scale nextn.eh_proj nextn.enorm nextn.hnorm "
+     "nextn.shared_head_norm",
      .optional = "ffn_gate_tid2eid exp_probs_b_vl",
      .defaults = v4_defaults,
      .keys = v4_keys,
      .rules = v4_rules,
+     .extra_layers = "num_nextn_predict_layers",
+     .nextn = "mtp.",
+     .nextn_apart = true,
      .back = &v4_back},
     {.name = NULL},
 };
