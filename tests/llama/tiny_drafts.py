@@ -110,3 +110,16 @@ def _():
              aux_hidden_state_layer_ids=[1, 2, 3], mask_token_id=3)
     t.update({k: v for k, v in HEADS.items() if "markov" in k})
     return c, {**t, "markov_head.markov_w2.weight": (128, 32), "lm_head.weight": (128, 64), "d2t": ids(128, 320), "t2d": np.zeros(320, np.uint8)}
+
+
+@draft("dspark-v4", "deepseek4")
+def _():
+    c, t = tiny_models.MODELS["deepseek4-packed"][0]()
+    made = {}
+    for stage in (0, 1):
+        made.update({n.replace("layers.2.", f"mtp.{stage}."): x for n, x in t.items() if n.startswith("layers.2.") and "compressor" not in n})
+    made.update({"mtp.0." + n: s for n, s in {"main_proj.weight": (64, 192), "main_norm.weight": (64,)}.items()})
+    made.update({"mtp.1." + n: s for n, s in {
+        "norm.weight": (64,), "hc_head_fn": (4, 256), "hc_head_base": (4,), "hc_head_scale": (1,), "markov_head.markov_w1.weight": (320, 32),
+        "markov_head.markov_w2.weight": (320, 32), "confidence_head.proj.weight": (1, 96)}.items()})
+    return dict(c, architectures=["DeepseekV4DSparkModel"], dspark_block_size=4, dspark_target_layer_ids=[0, 1, 2], dspark_noise_token_id=3), made
