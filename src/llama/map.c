@@ -523,7 +523,8 @@ static tare_status note_unused(const tare_llama_mapping *m, tare_error *err) {
     for (size_t i = 0; i < c->n_tensors; i++) {
         const tare_str name = c->tensors[i].name;
         if (is_used[i] || m->is_read[i] || is_merged(m->hf, i) || tare_llama_is_buffer(name) ||
-            (m->tells_tower && tare_llama_is_left_out(name)))
+            (m->told && (tare_llama_is_left_out(name) ||
+                         tare_llama_tower_takes(m->told, tare_llama_tower_name(name)))))
             continue;
         TARE_TRY(tare_llama_is_unwanted(&is_unwanted, m, i, err));
         if (is_unwanted) continue;

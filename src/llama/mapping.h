@@ -72,13 +72,13 @@ typedef struct tare_llama_mapping {
     struct tare_llama_join **joins; /* by hash of the name; tensors that parts of are collected */
     size_t n_join_slots;
     tare_hash_key join_key;
-    tare_encoding_id usual_type; /* what --outtype auto comes to */
-    bool tells_tower;            /* these were reported */
-    size_t n_of_tower;           /* tensors left out for what is no part of the text model */
-    size_t tied_head;            /* the input's tensor that is the embeddings as well */
-    uint64_t embedding_rows;     /* 0: it has none */
-    bool copies_head;            /* llama.cpp has no tied head here: the embeddings are it, too */
-    const char *tied_name;       /* what it would be called as such; NULL: there is none */
+    tare_encoding_id usual_type;         /* what --outtype auto comes to */
+    const struct tare_llama_tower *told; /* these were reported as left out; NULL: none was */
+    size_t n_of_tower;       /* tensors left out for what is no part of the text model */
+    size_t tied_head;        /* the input's tensor that is the embeddings as well */
+    uint64_t embedding_rows; /* 0: it has none */
+    bool copies_head;        /* llama.cpp has no tied head here: the embeddings are it, too */
+    const char *tied_name;   /* what it would be called as such; NULL: there is none */
     bool is_rehearsal; /* the input has names and shapes only, and nothing is left out for what its
                           numbers are */
 } tare_llama_mapping;

@@ -84,7 +84,7 @@ void tare_llama_tower_note(tare_llama_mapping *m) {
         "%zu tensors of the vision or audio encoder are left out: `mmproj` writes them to a file "
         "of their own",
         m->n_of_tower);
-    m->tells_tower = true;
+    m->told = tower.arch->tower;
 }
 
 /* The token that one vector of the text model's embeddings goes into the tower for. */

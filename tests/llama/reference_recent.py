@@ -15,16 +15,17 @@ DIGESTS = os.path.join(HERE, "recent.sha256")
 KINDS = {"f32": "ALL_F32", "f16": "MOSTLY_F16", "bf16": "MOSTLY_BF16", "q8_0": "MOSTLY_Q8_0", "auto": "GUESSED"}
 
 
-PARTS = {"": {}, "-mtp": dict(mtp_only=True), "-no-mtp": dict(no_mtp=True)}
+PARTS = {"": {}, "-mtp": dict(mtp_only=True), "-no-mtp": dict(no_mtp=True), "-mmproj": {}}
 
 
 def convert(model, out, kind, part):
     import gguf
     from conversion import get_model_class
     from conversion.base import ModelBase, ModelType, get_model_architecture
-    name = get_model_architecture(ModelBase.load_hparams(model, False), ModelType.TEXT)
-    cls = get_model_class(name)
-    if part and not cls.supports_mtp_export:
+    is_tower = part == "-mmproj"
+    name = get_model_architecture(ModelBase.load_hparams(model, False), ModelType.MMPROJ if is_tower else ModelType.TEXT)
+    cls = get_model_class(name, mmproj=is_tower)
+    if PARTS[part] and not cls.supports_mtp_export:
         raise ValueError(f"{name} does not know {part}")
     for flag, value in PARTS[part].items():
         setattr(cls, flag, value)

@@ -300,6 +300,20 @@ def _():
     return c, t
 
 
+@model("deepseek4-vision", tower=True)
+def _():
+    c, t = deepseek4()
+    t.update({"vision.patch_embed.proj.weight": (64, 588), "vision.patch_embed.proj.bias": (64,), "vision.norm.weight": (64,),
+              "aligner.w1@": (64, 256), "aligner.w2@": (64, 64), **{f"image_{x}": (64,) for x in ("newline", "start", "end", "pad")}})
+    t.update(blocks("vision.blocks.", 3, {
+        "attn.wqkv.weight": (192, 64), "attn.wo.weight": (64, 64), "norm1.weight": (64,), "norm2.weight": (64,), "mlp.w1.weight": (192, 64),
+        "mlp.w2.weight": (64, 96)}))
+    t = {k: v for name, v in t.items() for k in ([name] if "@" not in name else [name.replace("@", ".weight"), name.replace("@", ".bias")])}
+    t = {k: v if not (k.startswith("aligner") and k.endswith("bias")) else v[:1] for k, v in t.items()}
+    return dict(c, vision_n_layers=3, vision_dim=64, vision_n_heads=4, vision_inter_dim=96, vision_patch_size=14, vision_downsample_ratio=2,
+                vision_min_pixels=784, vision_max_n_token=384, vision_max_wh_ratio=8), t
+
+
 # ---- layers that predict more tokens, behind the others ---------------------------------------------
 # Under a model_type that transformers does not know, whose newest releases rename what the reference reads.
 
@@ -374,3 +388,4 @@ def _():
 # that says what llama.cpp assumes.
 PARTS = {n: ["-mtp", "-no-mtp"] for n in ("deepseek-v32", "glm-dsa", "glm4moe")}
 PARTS.update({n: ["", "-mtp", "-no-mtp"] for n in ("bailingmoe3-nextn", "glm5-next-nextn", "hy_v3-nextn", "mimo2-nextn", "nemotron-h-nextn", "step35-nextn")})
+PARTS["deepseek4-vision"] = ["-mmproj"]

@@ -114,6 +114,65 @@ static const tare_llama_tower second_tower = {.projector = "deepseekocr2",
                                               .f16_or_f32 = "v.sam.patch_embd",
                                               .musts = ocr_musts};
 
+/* ---- DeepSeek V4 Flash Vision ----------------------------------------------------------------- */
+
+static const char *const v4_defaults[] = {
+    "vision_config.image_size = vision_patch_size * vision_downsample_ratio * 16", /* of any size */
+    "vision_config.patch_size = vision_patch_size",
+    "vision_config.num_attention_heads = vision_n_heads", NULL};
+#define V4_HALF(name)                                                                              \
+    {"vision." name, F32, "processor." name}, {                                                    \
+        "vision." name "[3]", F32, "if(has(processor." name "), nothing, 0.5)"                     \
+    }
+static const tare_llama_key v4_keys[] = {KEY_FILE_TYPE,
+                                         {"has_vision_encoder", BOOL, "true"},
+                                         {"vision.projection_dim", U32, "hidden_size"},
+                                         {"vision.image_size", U32, "vision_config.image_size"},
+                                         {"vision.patch_size", U32, "vision_patch_size"},
+                                         {"vision.embedding_length", U32, "vision_dim"},
+                                         {"vision.feed_forward_length", U32, "vision_inter_dim"},
+                                         {"vision.block_count", U32, "layers"},
+                                         {"vision.attention.head_count", U32, "vision_n_heads"},
+                                         V4_HALF("image_mean"),
+                                         V4_HALF("image_std"),
+                                         KEY_PROJECTOR("deepseek4v"),
+                                         KEY_VISION_EPS("0.000001"), /* not the text model's */
+                                         KEY_SILU,
+                                         KEY_VISION_SCALE("vision_downsample_ratio"),
+                                         KEY_MIN_PIXELS("vision_min_pixels"),
+                                         END_OF_KEYS};
+#define V4_BLOCK(name, to)                                                                         \
+    { "vision.blocks.#." name "@", "=v.blk.#." to, NULL }
+static const tare_llama_rule v4_rules[] = {
+    {"vision.patch_embed.proj.weight", "=v.patch_embd.weight",
+     "view(d0, 3, vision_patch_size, vision_patch_size)"},
+    {"vision.patch_embed.proj.bias", "=v.patch_embd.bias", NULL},
+    V4_BLOCK("attn.wqkv", "attn_qkv"),
+    V4_BLOCK("attn.wo", "attn_out"),
+    V4_BLOCK("norm1", "ln1"),
+    V4_BLOCK("norm2", "ln2"),
+    {"vision.blocks.#.mlp.w1@", "=v.blk.#.ffn_gate", "slice(0, 0, 2)"},
+    {"vision.blocks.#.mlp.w1@", "=v.blk.#.ffn_up", "slice(0, 1, 2)"},
+    V4_BLOCK("mlp.w2", "ffn_down"),
+    {"vision.norm@", "=v.post_ln", NULL},
+    {"aligner.w1@", "=mm.1", NULL},
+    {"aligner.w2@", "=mm.2", NULL},
+    {"image_newline", "=v.image_newline", NULL},
+    {"image_start", "=v.token_embd.img_start", NULL},
+    {"image_end", "=v.token_embd.img_end", NULL},
+    {"image_pad", "=v.token_embd.img_pad", NULL},
+    END_OF_RULES};
+static const tare_llama_must v4_musts[] = {
+    {"if(vision_max_n_token == 384, if(vision_max_wh_ratio == 8, (vision_rope_theta | 10000) == "
+     "10000))",
+     "vision_max_n_token, vision_max_wh_ratio or vision_rope_theta is not 384, 8 and 10000, with "
+     "which llama.cpp computes"},
+    {NULL, NULL}};
+static const tare_llama_tower v4_tower = {.projector = "deepseek4v",
+                                          .takes = "vision. aligner. image_",
+                                          .layers = "vision_n_layers",
+                                          .musts = v4_musts};
+
 const tare_llama_arch tare_llama_towers_deepseek[] = {
     {.name = CLIP,
      .classes = "DeepseekOCRForCausalLM",
@@ -136,5 +195,13 @@ const tare_llama_arch tare_llama_towers_deepseek[] = {
      .own = second_keys,
      .rules = second_rules,
      .tower = &second_tower},
+    {.name = CLIP,
+     .classes = "DeepseekV4ForCausalLM",
+     .requires = "vision_n_layers > 0",
+     .tensors = "",
+     .defaults = v4_defaults,
+     .own = v4_keys,
+     .rules = v4_rules,
+     .tower = &v4_tower},
     {.name = NULL},
 };
