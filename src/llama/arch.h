@@ -43,8 +43,8 @@ struct tare_llama_mapping;
 typedef tare_status (*tare_llama_hook)(struct tare_llama_mapping *map, tare_error *err);
 
 /* The shape that a tensor had, where a rule gives it another: formulas with commas between them, in
- * which d0, d1 .. are the dimensions of what the (first) rule made of it. `match` is that of the
- * rule; a rule that gives other names and has no such row is not taken back. */
+ * which d0, d1 .. are the dimensions of what the (first) rule made of it, and `layer` is its block.
+ * `match` is that of the rule; a rule that gives other names and has no such row is not taken back. */
 typedef struct tare_llama_shape_row {
     const char *match; /* NULL ends a list */
     const char *was;

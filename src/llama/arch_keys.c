@@ -166,7 +166,8 @@ const char *const tare_llama_common_defaults[] = {
     "rope.type = word(" ROPE("rope_type") " | " ROPE("type") ", '" ROPE_TYPES "')",
     "rope.type_swa = word(rope_parameters.sliding_attention.rope_type | "
     "rope_scaling.sliding_attention.rope_type, '" ROPE_TYPES "')",
-    "rope.theta = rope_parameters.main.rope_theta | " ROPE(
+    "rope.theta = rope_parameters.main.rope_theta | "
+    "rope_parameters.indexed_attention.rope_theta | " ROPE(
         "rope_theta") " | global_rope_theta | rope_global_theta | "
                       "rope_theta_global | rope_theta | rotary_emb_base",
     "rope.theta_swa = rope_parameters.sliding_attention.rope_theta | local_rope_theta | "

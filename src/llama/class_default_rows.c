@@ -105,6 +105,15 @@ const tare_llama_class_row tare_llama_class_rows[] = {
      "num_attention_heads=32 num_hidden_layers=62 num_key_value_heads=32 "
      "num_key_value_heads?=num_attention_heads rms_norm_eps=1e-06 rope_theta=10000 "
      "routed_scaling_factor=1 sliding_window=4096 topk_group=1"},
+    {"dots3_note_text",
+     "head_dim=256 hidden_size=5120 index_head_dim=128 index_n_heads=64 index_topk=2048 "
+     "intermediate_size=13824 kv_lora_rank=512 max_position_embeddings=524288 "
+     "moe_intermediate_size=1536 n_group=1 n_routed_experts=num_local_experts|256 "
+     "n_shared_experts=1 norm_topk_prob=true num_attention_heads=128 num_experts_per_tok=8 "
+     "num_hidden_layers=46 num_key_value_heads=128 q_lora_rank=1024 qk_nope_head_dim=128 "
+     "qk_rope_head_dim=64 rms_norm_eps=1e-05 rope_local_base_freq=50000 "
+     "rope_local_base_freq?=50000 routed_scaling_factor=1 sliding_window=512 sliding_window?=512 "
+     "topk_group=1 v_head_dim=128"},
     {"ernie4_5",
      "head_dim=128 head_dim?=floor(hidden_size/num_attention_heads) hidden_size=1024 "
      "intermediate_size=3072 max_position_embeddings=131072 num_attention_heads=16 "

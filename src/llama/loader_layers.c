@@ -19,7 +19,7 @@ typedef struct layers {
 
 /* Where blocks from leading_dense_block_count on are a mixture of experts, and no others are. */
 static const char dense_first[] =
-    "afmoe bailingmoe2 cohere2moe deepseek deepseek2 deepseek2-ocr deepseek32 dots1 "
+    "afmoe bailingmoe2 cohere2moe deepseek deepseek2 deepseek2-ocr deepseek32 dots1 dots3note "
     "ernie4_5-moe exaone-moe glm-dsa glm4moe hy_v4 kimi-k3 kimi-linear laguna lfm2moe minimax-m3 "
     "mistral4";
 /* Where a list says which blocks are recurrent, or all but every n-th are; what only these have. */
@@ -333,15 +333,16 @@ static bool latent_fits(const layers *l, tare_error *why) {
 static bool choice_fits(const layers *l, tare_error *why) {
     static const char top[] = "attention.indexer.top_k", types[] = "attention.indexer.types";
     const tare_value *list = key_of(l, types);
-    const bool is_used = number_or(l, top, 0) > 0;
+    const bool is_used = tare_str_is(l->architecture, "dots3note") || number_or(l, top, 0) > 0;
     tare_array_walk walk;
     const bool chooses_all = tare_str_is(l->architecture, "glm-dsa"); /* or has what it takes */
-    if (!chooses_all && !tare_str_is(l->architecture, "hy_v4")) return true;
+    if (!chooses_all && !tare_llama_is_one_of(l->architecture, "dots3note hy_v4")) return true;
     const bool is_list = list && list->type == TARE_VALUE_ARRAY;
     if (is_list) tare_array_begin(&walk, &list->as.a);
     for (uint64_t i = 0; i < l->n; i++) {
         const bool is_set = is_list ? next_is_set(&walk) : number_or(l, types, 0) > 0;
-        if (is_used && i == 0 && !is_set && (list || !chooses_all))
+        if (is_used && i == 0 && !is_set && (list || !chooses_all) &&
+            !tare_str_is(l->architecture, "dots3note"))
             return no_key(l, why, types, "the first block has to choose the tokens by itself");
         if (chooses_all) return true;
         const bool has_choice = has(l, i, "indexer.proj");

@@ -91,6 +91,9 @@ static const struct {
     const char *name, *in_window, *by_block;
 } windowed[] = {
     {"attention.key_length", "attention.key_length_swa", TARE_LLAMA_HEADS_BY_BLOCK},
+    {"attention.key_length_mla", "attention.key_length_mla_swa", TARE_LLAMA_HEADS_BY_BLOCK},
+    {"attention.value_length_mla", "attention.value_length_mla_swa", TARE_LLAMA_HEADS_BY_BLOCK},
+    {"attention.kv_lora_rank", "attention.kv_lora_rank_swa", TARE_LLAMA_HEADS_BY_BLOCK},
     {"attention.value_length", "attention.value_length_swa", TARE_LLAMA_HEADS_BY_BLOCK},
     {"rope.dimension_count", "rope.dimension_count_swa", TARE_LLAMA_TURNS_BY_BLOCK},
 };

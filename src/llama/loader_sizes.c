@@ -29,7 +29,7 @@ enum { COLS = 0, ROWS = 1, STACK = 2 }; /* dimensions, fastest first */
 #define KERNEL "ssm.conv_kernel"
 /* Queries and keys, and values, of linear attention. */
 #define MIXED        "2*" STATE "*" GROUPS " " STATE "*" RANK
-#define CHOOSING     "deepseek32 deepseek4 glm-dsa glm5-next hy_v4"
+#define CHOOSING     "deepseek32 deepseek4 dots3note glm-dsa glm5-next hy_v4"
 #define PROJECTING   "minimax-m3 qwen4exp"
 #define BESIDE       "hyper_connection.count"
 #define MIXING       "deepseek4 glm5-next"
@@ -190,9 +190,10 @@ const tare_llama_loader_size tare_llama_loader_sizes[] = {
      "blk.#.ffn_up_exps.input_scale",
      COLS, NULL, NULL},
     {WIDTH, B("attn_gate"), COLS,
-     "afmoe bailingmoe3 hy_v4 kimi-k3 laguna minimax-01 spark2_5 step35", NULL},
+     "afmoe bailingmoe3 dots3note hy_v4 kimi-k3 laguna minimax-01 spark2_5 step35", NULL},
     {HEADS "*" VALUES, B("attn_gate"), ROWS, "hy_v4 kimi-k3", NULL},
-    {HEADS, B("attn_gate"), ROWS, "bailingmoe3 spark2_5 step35", NULL},
+    {HEADS, B("attn_gate"), ROWS, "bailingmoe3 dots3note spark2_5 step35", NULL},
+    {"rope.dimension_count", B("attn_k_norm"), COLS, "dots3note", NULL},
     {HEADS "*attention.key_length", B("attn_gate"), ROWS, "afmoe", NULL},
     {HEADS " | " HEADS "*attention.key_length", B("attn_gate"), ROWS, "laguna", NULL},
     /* embeddings of layers */

@@ -37,7 +37,7 @@ static const struct {
     {"gemma3", 6, false, WITH_KEY},
     {"plamo3", 8, false, WITH_KEY},
     {"modern-bert", 3, true, WITH_KEY},
-    {"gemma4 gemma4-assistant granite_swa maple mimo2 spark2_5 step35", 0, false, ALWAYS},
+    {"dots3note gemma4 gemma4-assistant granite_swa maple mimo2 spark2_5 step35", 0, false, ALWAYS},
 };
 
 /* Blocks, but those that predict more tokens. */
@@ -84,6 +84,8 @@ bool tare_llama_has_window(const tare_model *gguf, tare_str architecture, uint64
     static const char name[] = "attention.sliding_window_pattern";
     const tare_value *pattern = tare_llama_value_of_key(gguf, architecture, name);
     if (block == TARE_LLAMA_OF_MODEL || !tare_llama_has_windows(gguf, architecture)) return false;
+    if (tare_str_is(architecture, "dots3note") && block >= main_blocks(gguf, architecture))
+        return true; /* predicting more tokens is done within one */
     if (pattern && pattern->type == TARE_VALUE_ARRAY) return is_set(&pattern->as.a, block);
     if (block >= main_blocks(gguf, architecture)) return false;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

@@ -24,7 +24,8 @@ typedef struct about {
 /* Beyond the words of the rows. */
 static const about further[] = {
     {"attn_qkv",
-     "!arwkv7 bitnet deepseek2 deepseek32 gemma4-assistant glm-dsa mamba mamba2 minicpm3 "
+     "!arwkv7 bitnet deepseek2 deepseek32 dots3note gemma4-assistant glm-dsa mamba mamba2 "
+     "minicpm3 "
      "mistral4 plm rwkv6 rwkv6qwen2 rwkv7 t5 t5encoder wavtokenizer-dec"},
     {"rope_factors_long rope_factors_short", PLAIN " apertus pangu-embedded step35"},
     {"ffn_down_shexp ffn_gate_shexp ffn_up_shexp", "ernie4_5 nemotron_h paddleocr"},
@@ -324,7 +325,8 @@ static const char *why_not(const loaded *l, const part *p) {
 static bool are_predicting(const loaded *l, tare_error *why) {
     const tare_str word = TARE_STR("nextn.eh_proj");
     char name[64];
-    if (!is_listed(l, word) || tare_llama_is_one_of(l->architecture, TARE_LLAMA_DRAFTS))
+    if (!is_listed(l, word) || tare_str_is(l->architecture, "dots3note") ||
+        tare_llama_is_one_of(l->architecture, TARE_LLAMA_DRAFTS))
         return true;
     for (uint64_t i = l->blocks - l->predicting; i < l->blocks; i++) {
         snprintf(name, sizeof name, "blk.%llu.nextn.eh_proj.weight", (unsigned long long)i);

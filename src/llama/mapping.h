@@ -52,7 +52,7 @@ typedef struct tare_llama_mapping {
     uint64_t n_extra_layers;
     tare_llama_nextn nextn; /* what becomes of the layers that predict more tokens */
     uint64_t n_left_layers; /* behind them, which the input has and the output is to be without */
-    tare_llama_binding facts[10]; /* what formulas call layers, tokens, file_type, nextn or token,
+    tare_llama_binding facts[12]; /* what formulas call layers, tokens, file_type, nextn or token,
                                     is_classifier, like_reference; embedding_rows, extra layers that are there,
                                     rope.factor where it is null */
     tare_llama_names names;

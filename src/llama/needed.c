@@ -74,7 +74,7 @@ static const struct {
     const char *words, *suffix, *beside, *archs;
 } companions[] = {
     {"exp_probs_b", ".bias", "ffn_gate_inp",
-     "afmoe bailingmoe3 glm4moe glm5-next kimi-k3 kimi-linear laguna lfm2moe minimax-m2 "
+     "afmoe bailingmoe3 dots3note glm4moe glm5-next kimi-k3 kimi-linear laguna lfm2moe minimax-m2 "
      "minimax-m3 nemotron_h_moe"},
     {"attn_sinks", ".weight", "attn_norm", "gpt-oss"},
     {"attn_gate", ".weight", "ssm_conv1d", "qwen35 qwen35moe qwen3next qwen4exp"},
@@ -92,7 +92,7 @@ static const struct {
     {"attn_k attn_v", ".weight", "attn_q", "minimax-01"},
     {"attn_q", ".weight", "attn_k", "minimax-01"},
     {"attn_qkv attn_gate", ".weight", "attn_norm_2", "minimax-01"},
-    {"indexer.k_norm", ".bias", "indexer.k_norm", "deepseek32 glm5-next hy_v4"},
+    {"indexer.k_norm", ".bias", "indexer.k_norm", "deepseek32 dots3note glm5-next hy_v4"},
     {"indexer_compressor_gate indexer_compressor_ape", ".weight", "indexer.k_norm", "glm5-next"},
     {"token_types", ".weight", "token_embd", "jina-bert-v2"},
     {"rope_freqs", ".weight", "token_embd", "gemma4"},

@@ -65,11 +65,16 @@ static void note_apart(const tare_llama_mapping *m) {
     tare_report_add(m->options->context->report, &f);
 }
 
+/* What a row names that has no member of config.json for them. */
+static const char beyond[] = "blocks_beyond";
+
 tare_status tare_llama_count_extra_layers(tare_llama_mapping *m, double n_layers, double *extra,
                                           tare_error *err) {
     const tare_llama_nextn asked = m->options->nextn;
     const bool is_apart = asked == TARE_LLAMA_NEXTN_TOO && m->arch->nextn_apart;
     *extra = 0;
+    if (m->arch->extra_layers && strcmp(m->arch->extra_layers, beyond) == 0)
+        tare_llama_add_fact(m, beyond, extra_layers(m, n_layers));
     m->nextn = is_apart ? TARE_LLAMA_NEXTN_LEFT_OUT : asked;
     if (m->arch->extra_layers)
         TARE_TRY(correct_count(m, n_layers, extra, err));

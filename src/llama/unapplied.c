@@ -32,7 +32,8 @@
 #define WINDOW_ARCHS                                                                               \
     "afmoe cohere2 cohere2moe exaone-moe gemma-embedding gemma2 gemma3 gemma3n gemma4 "            \
     "dflash gemma4-assistant gpt-oss granite_swa laguna llama4 maple mellum mimo2 modern-bert "    \
-    "muse-glimmer olmo2 plamo3 smallthinker spark2_5 step35 deepseek2-ocr deepseek4 lfm2 "         \
+    "muse-glimmer olmo2 plamo3 smallthinker spark2_5 step35 deepseek2-ocr deepseek4 dots3note "    \
+    "lfm2 "                                                                                        \
     "lfm2moe exaone4"
 /* Whether all layers have a window, where there is no list of layers: Qwen's only if told so. */
 #define WINDOW_IN_ALL                                                                              \
@@ -142,6 +143,9 @@ static const struct {
      "hidden_act: llama.cpp computes the square of ReLU in this architecture" OTHER_RESULTS},
     {"!" GELU_ARCHS " " SQUARED_ARCHS " " OTHER_ARCHS, OTHER_THAN("silu"), NULL, NULL,
      "hidden_act: llama.cpp computes SiLU in this architecture" OTHER_RESULTS},
+    {"dots3note", "index_topk < max_position_embeddings", NULL, NULL,
+     "the index: llama.cpp turns halves of its heads, transformers neighbours, so results differ "
+     "for texts longer than index_topk"},
     {"kimi-k3", OTHER_THAN("situ"), NULL, NULL,
      "hidden_act: llama.cpp computes SiTU in this architecture" OTHER_RESULTS},
     {"dbrx",

@@ -226,7 +226,8 @@ const tare_tensor_named tare_tensors_in_blocks[] = {
           "attn.q_norm mixer.q mixer.q_norm attn.head_gain.head_g"),
     NAMED("attn_k_norm", "self_attention.k_layernorm self_attn.k_layernorm self_attn.key_layernorm "
                          "attention.key_layernorm self_attn.k_norm attn.k_ln "
-                         "attention.self.layer_norm_k attn.k_norm mixer.k mixer.k_norm"),
+                         "attention.self.layer_norm_k attn.k_norm mixer.k mixer.k_norm "
+                         "self_attn.k_rope_only_layernorm"),
     ROLE("rope_freqs", ROPE, "self_attention.rotary_emb.inv_freq"),
     NAMED("layer_output_norm", "output.LayerNorm output_layer_norm norm2 rms_norm_3 mlp.layernorm "
                                "layer_norm_2 final_layernorm"),

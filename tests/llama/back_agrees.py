@@ -22,12 +22,12 @@ LEFT_OUT = ("pooler.dense.", "rotary_emb.inv_freq", "rotary_pos_emb.inv_freq", "
             "coder.embed_tokens.weight", "visual.", "model.vision.", "vit.", "vision_tower.", "sam_model.", "model.projector.", "mlp.gate.expert_bias", "mlp.experts.bias",
             "model.mtp_", "mtp.0.", "masked_embedding.")
 # Numbers that are rounded on the way there: F16 + 1, exp() of F32; of tied embeddings the first; whole numbers of other width.
-ROUNDED = {"falcon-h1": "", "jais": "", "sarvam": "", "deepseek4": "tid2eid", "deepseek4-nextn": "tid2eid", "gemma3n": "embed_tokens", "gemma2": "norm.weight", "mamba": "A_log", "bailingmoe3": "A_log", "bailingmoe3-nextn": "A_log", "t5": "shared.weight", "t5encoder": "shared.weight"}
+ROUNDED = {"falcon-h1": "", "jais": "", "sarvam": "", "deepseek4": "tid2eid", "deepseek4-nextn": "tid2eid", "dots3note": "_a_layernorm", "gemma3n": "embed_tokens", "gemma2": "norm.weight", "mamba": "A_log", "bailingmoe3": "A_log", "bailingmoe3-nextn": "A_log", "t5": "shared.weight", "t5encoder": "shared.weight"}
 # Without a tokenizer RoBERTa cannot be told from BERT, whose names it gets; lists of layers of Jamba
-# do not say by which rule they were made. RuGPT 3 comes back as GPT-2. MiMo's and Nemotron H's layers that predict more tokens get the names of the others. Of a model with towers the text model comes back.
-OTHER_NAMES = {"muse-glimmer", "nemotron-h-nextn", "glm5-next", "glm5-next-nextn", "jina-v3", "hy_v4", "roberta", "granite-speech", "mimo2", "mimo2-nextn", "mistral3", "janus", "sarashina2", "qwen3vl", "qwen3vlmoe", "glm4v", "glm-ocr", "minicpmv46", "lfm2-encoder", "mistral4", "llama-model", "llama-embed", "qwen2-model", "qwen3-model", "lfm2-model", "embeddinggemma", "rugpt3",
+# do not say by which rule they were made. RuGPT 3 comes back as GPT-2. MiMo's, Dots 3's and Nemotron H's layers that predict more tokens get the names of the others. Of a model with towers the text model comes back.
+OTHER_NAMES = {"muse-glimmer", "dots3note-nextn", "nemotron-h-nextn", "glm5-next", "glm5-next-nextn", "jina-v3", "hy_v4", "roberta", "granite-speech", "mimo2", "mimo2-nextn", "mistral3", "janus", "sarashina2", "qwen3vl", "qwen3vlmoe", "glm4v", "glm-ocr", "minicpmv46", "lfm2-encoder", "mistral4", "llama-model", "llama-embed", "qwen2-model", "qwen3-model", "lfm2-model", "embeddinggemma", "rugpt3",
                "bert-classes", "roberta-classes", "distilbert-classes"}
-OTHER_ORDER = {*ROUNDED, "nemotron-h-nextn", "mimo2", "mimo2-nextn", "qwen35-even", "glm4moelite", "rugpt3", "bert-classes", "roberta-classes", "distilbert-classes"}
+OTHER_ORDER = {*ROUNDED, "dots3note-nextn", "nemotron-h-nextn", "mimo2", "mimo2-nextn", "qwen35-even", "glm4moelite", "rugpt3", "bert-classes", "roberta-classes", "distilbert-classes"}
 OTHER_KEYS = {**dict.fromkeys(("deepseek4", "deepseek4-nextn"), ("deepseek4.attention.compress_ratios",)), "jamba": ("jamba.attention.head_count_kv",),
               "rugpt3": ("gpt2.attention.head_count_kv", "gpt2.rope.freq_base")}
 # What was multiplied into weights, collected into keys, or left out, does not come back yet.

@@ -17,8 +17,9 @@ except ImportError as fault:
     print(f"SKIP: {fault}: run scripts/venv")
     sys.exit(77)
 
-# llama.cpp stops at the reference's file: sections of positions that are wider than a head, other numbers than 256 for each layer.
-STOPS = ("qwen35-even", "gemma3n")
+# llama.cpp stops at the reference's file: sections of positions that are wider than a head, other numbers than 256 for each layer,
+# layers that predict more tokens without the others.
+STOPS = ("qwen35-even", "gemma3n", "dots3note-nextn")
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 

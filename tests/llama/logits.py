@@ -31,6 +31,7 @@ NOT_EQUAL = {
     "cohere-norms": ("llama.cpp applies QK norms only in models of 64 layers or more", None),
     "deepseek-v4-gelu": ("llama.cpp computes SiLU", "llama.cpp's file does not say it"),
     "deepseek-v4-whole": ("llama.cpp stops where no layer compresses by 4", None),
+    "dots3-note-topk": ("llama.cpp turns halves of the index, transformers neighbours", None),
     "hrm-text-gelu": ("llama.cpp computes SiLU", "no way back"),
     "hy_v4": ("llama.cpp turns pairs of a head's numbers where transformers turns halves", None),
     **dict.fromkeys(("minimax-m3", "minimax-m3-wide"), (None, "transformers reads the published names in the class with an encoder only")),

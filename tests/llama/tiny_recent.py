@@ -314,6 +314,37 @@ def _():
                 vision_min_pixels=784, vision_max_n_token=384, vision_max_wh_ratio=8), t
 
 
+def dots3(c, i):
+    """The tensors of a layer's attention."""
+    window = i >= len(c["layer_types"]) or c["layer_types"][i] == "sliding_attention"
+    heads, rank, nope, v = (2, 48, 24, 24) if window else (4, 32, 16, 16)
+    index = {} if window else {"indexer." + n: s for n, s in {
+        "wq_b.weight": (128, 32), "wk.weight": (64, 64), "k_norm.weight": (64,), "k_norm.bias": (64,), "weights_proj.weight": (2, 64)}.items()}
+    return {"q_a_proj.weight": (32, 64), "q_a_layernorm.weight": (32,), "q_b_proj.weight": (heads * (nope + 8), 32), "g_proj.weight": (heads, 64),
+            "kv_a_proj_with_mqa.weight": (rank + 8, 64), "kv_a_layernorm.weight": (rank,), "kv_b_proj.weight": (heads * (nope + v), rank),
+            "k_rope_only_layernorm.weight": (8,), "o_proj.weight": (64, heads * v), **index}
+
+
+@model("dots3note")
+def _():
+    c = base("Dots3NoteForCausalLM", "dots3_note_plain", num_hidden_layers=3, num_key_value_heads=4, n_routed_experts=4, num_experts_per_tok=2,
+             n_shared_experts=1, moe_intermediate_size=32, first_k_dense_replace=1, routed_scaling_factor=2.5, norm_topk_prob=True, n_group=1, topk_group=1,
+             scoring_func="sigmoid", topk_method="noaux_tc", q_lora_rank=32, kv_lora_rank=32, qk_nope_head_dim=16, qk_rope_head_dim=8, v_head_dim=16,
+             head_dim=24, index_n_heads=2, index_head_dim=64, index_topk=16, sliding_window_size=16, swa_rope_theta=50000.0,
+             layer_types=["full_attention", "sliding_attention", "full_attention"], apply_mla_qkv_lora_rescale=True, swa_num_attention_heads=2,
+             swa_num_key_value_heads=2, swa_q_lora_rank=32, swa_kv_lora_rank=48, swa_head_dim=32, swa_qk_nope_head_dim=24, swa_qk_rope_head_dim=8,
+             swa_v_head_dim=24)
+    t = {k: v for k, v in dense(c).items() if "self_attn" not in k and not (".mlp." in k and ".0." not in k)}
+    t = experts(t, c, 4, 32, layers=(1, 2))
+    for i in range(3):
+        t.update({f"model.layers.{i}.self_attn.{n}": s for n, s in dots3(c, i).items()})
+    for i in (1, 2):
+        t.update({f"model.layers.{i}.mlp.{n}": s for n, s in {
+            "gate.e_score_correction_bias": (4,), "shared_experts.gate_proj.weight": (32, 64), "shared_experts.up_proj.weight": (32, 64),
+            "shared_experts.down_proj.weight": (64, 32)}.items()})
+    return c, t
+
+
 # ---- layers that predict more tokens, behind the others ---------------------------------------------
 # Under a model_type that transformers does not know, whose newest releases rename what the reference reads.
 
@@ -384,8 +415,18 @@ def _():
     return dict(c, num_nextn_predict_layers=1), t
 
 
+@model("dots3note-nextn")
+def _():
+    c, t = MODELS["dots3note"][0]()
+    p = "model.layers.3."
+    t.update({p + n: s for n, s in {"input_layernorm.weight": (64,), "post_attention_layernorm.weight": (64,), "mlp.gate_proj.weight": (96, 64),
+                                    "mlp.up_proj.weight": (96, 64), "mlp.down_proj.weight": (64, 96), "eh_proj.weight": (64, 128),
+                                    "enorm.weight": (64,), "hnorm.weight": (64,), "shared_head.norm.weight": (64,)}.items()})
+    return c, {**t, **{f"{p}self_attn.{n}": s for n, s in dots3(c, 3).items()}, "model.mtp.embed_tokens.weight": (320, 64)}
+
+
 # Models of which the reference writes these layers alone, and the others without them; Qwen 3.5's too, but with a list of layers
 # that says what llama.cpp assumes.
 PARTS = {n: ["-mtp", "-no-mtp"] for n in ("deepseek-v32", "glm-dsa", "glm4moe")}
-PARTS.update({n: ["", "-mtp", "-no-mtp"] for n in ("bailingmoe3-nextn", "glm5-next-nextn", "hy_v3-nextn", "mimo2-nextn", "nemotron-h-nextn", "step35-nextn")})
+PARTS.update({n: ["", "-mtp", "-no-mtp"] for n in ("bailingmoe3-nextn", "dots3note-nextn", "glm5-next-nextn", "hy_v3-nextn", "mimo2-nextn", "nemotron-h-nextn", "step35-nextn")})
 PARTS["deepseek4-vision"] = ["-mmproj"]

@@ -182,6 +182,63 @@ static const tare_llama_rule hy4_rules[] = {
         "attn_gate attn_sinks hc_attn_fn hc_attn_base hc_attn_scale hc_ffn_fn hc_ffn_base "        \
         "hc_ffn_scale output_hc_fn output_hc_base output_hc_scale"
 
+/* ---- Dots 3 Note: layers with a window have latent attention of other sizes, each head of all layers a
+ * gate; how much more tokens are predicted, tensors say -------------------------------------------- */
+
+#define DOTS3_LAYERS                                                                               \
+    "full_attention/attention/indexed_attention/deepseek_sparse_attention/sparse_attention "       \
+    "sliding_attention"
+/* By transformers each layer may say it; all windows are the same. */
+#define DOTS3_WINDOW(member)                                                                       \
+    "swa_" member " | at(per_layer_config, dots3.first_window, '" member "') | " member
+#define DOTS3_OF_LAYER(in_window, member) "if(dots3.is_window, " in_window ", " member ")"
+static const char *const dots3_defaults[] = {
+    DEEPSEEK2_DEFAULTS,
+    LATENT_FACTOR,
+    SIGMOID_ROUTER,
+    "first_k_dense_replace = 1",
+    "rope.theta_swa = rope_parameters.sliding_attention.rope_theta | swa_rope_theta",
+    "dots3.first_window = leading(layer_types, 'full_attention', '" DOTS3_LAYERS "')",
+    "dots3.is_window = if(layer + 1 > num_hidden_layers, true, word(at(layer_types, layer), "
+    "'" DOTS3_LAYERS "') == 'sliding_attention')",
+    "dots3.window_heads = " DOTS3_WINDOW("num_attention_heads"),
+    "dots3.window_rank = " DOTS3_WINDOW("kv_lora_rank"),
+    "dots3.window_nope = " DOTS3_WINDOW("qk_nope_head_dim"),
+    "dots3.window_v = " DOTS3_WINDOW("v_head_dim"),
+    "dots3.rank = " DOTS3_OF_LAYER("dots3.window_rank", "kv_lora_rank"),
+    "dots3.nope = " DOTS3_OF_LAYER("dots3.window_nope", "qk_nope_head_dim"),
+    "dots3.v = " DOTS3_OF_LAYER("dots3.window_v", "v_head_dim"),
+    "dots3.scales = apply_mla_qkv_lora_rescale | if(like_reference, false, true)",
+    NULL};
+static const tare_llama_key dots3_keys[] = {
+    {"attention.head_count[]", I32, DOTS3_OF_LAYER("dots3.window_heads", "num_attention_heads")},
+    {"attention.key_length", U32, NULL}, /* of config.json's head_dim */
+    {"attention.value_length", U32, NULL},
+    DEEPSEEK2_KEYS,
+    {"attention.sliding_window", U32, "sliding_window_size | sliding_window"},
+    {"attention.sliding_window_pattern[layer_types]", BOOL, "dots3.is_window"},
+    {"attention.kv_lora_rank_swa", U32, "dots3.window_rank"},
+    {"attention.key_length_swa", U32, "dots3.window_rank + qk_rope_head_dim"},
+    {"attention.value_length_swa", U32, "dots3.window_rank"},
+    {"attention.key_length_mla_swa", U32, "dots3.window_nope + qk_rope_head_dim"},
+    {"attention.value_length_mla_swa", U32, "dots3.window_v"},
+    {"nextn_predict_layers", U32, "if(blocks_beyond > 0, blocks_beyond)"},
+    KEYS_INDEXER,
+    {"attention.indexer.types[layer_types]", BOOL, "if(dots3.is_window, false, true)"},
+    END_OF_KEYS};
+static const tare_llama_rule dots3_rules[] = {
+    {"=output.weight", NULL, "if(tie_word_embeddings | false) drop"},
+    {"=blk.#.attn_q_a_norm.weight", NULL,
+     "mul(if(dots3.scales, sqrt(hidden_size / q_lora_rank), 1))"},
+    {"=blk.#.attn_kv_a_norm.weight", NULL,
+     "mul(if(dots3.scales, sqrt(hidden_size / dots3.rank), 1))"},
+    {"*.self_attn.kv_b_proj.weight", ".self_attn.k_b_proj.weight",
+     "view(0, dots3.nope + dots3.v, d1) rows(1, 0, dots3.nope) swap(1, 2)"},
+    {"*.self_attn.kv_b_proj.weight", ".self_attn.v_b_proj.weight",
+     "view(0, dots3.nope + dots3.v, d1) rows(1, dots3.nope, dots3.v)"},
+    RULES_FUSED_EXPERTS,
+    END_OF_RULES};
+
 /* ---- PLM, MiniCPM 3: the matrix stays whole ----------------------------------------------------
  */
 
@@ -329,6 +386,48 @@ static const tare_llama_back hy4_back = {
     .config = hy4_back_config,
     .shapes = hy4_back_shapes};
 
+static const char *const dots3_back_config[] = {
+    "model_type = 'dots3_note_text'",
+    "num_attention_heads = at(attention.head_count, " FIRST_WHOLE ")",
+    "num_key_value_heads = at(attention.head_count, " FIRST_WHOLE ")",
+    "head_dim = attention.key_length_mla",
+    "q_lora_rank = attention.q_lora_rank",
+    "kv_lora_rank = attention.kv_lora_rank",
+    "qk_rope_head_dim = rope.dimension_count",
+    "qk_nope_head_dim = attention.key_length_mla - rope.dimension_count",
+    "v_head_dim = attention.value_length_mla",
+    "swa_num_attention_heads = at(attention.head_count, " FIRST_WINDOW ")",
+    "swa_num_key_value_heads = at(attention.head_count, " FIRST_WINDOW ")",
+    "swa_head_dim = attention.key_length_mla_swa",
+    "swa_q_lora_rank = attention.q_lora_rank",
+    "swa_kv_lora_rank = attention.kv_lora_rank_swa",
+    "swa_qk_rope_head_dim = rope.dimension_count",
+    "swa_qk_nope_head_dim = attention.key_length_mla_swa - rope.dimension_count",
+    "swa_v_head_dim = attention.value_length_mla_swa",
+    "swa_rope_theta = rope.freq_base_swa",
+    "rope_local_base_freq = nothing",
+    "apply_mla_qkv_lora_rescale = true",
+    "use_dsa = true",
+    "sliding_window_size = attention.sliding_window",
+    BACK_LAYER_TYPES,
+    "scoring_func = if(expert_gating_func == 2, 'sigmoid')",
+    "topk_method = 'noaux_tc'",
+    "norm_topk_prob = expert_weights_norm | false",
+    "moe_intermediate_size = expert_feed_forward_length",
+    "moe_shared_expert_intermediate_size = expert_feed_forward_length",
+    "index_n_heads = attention.indexer.head_count",
+    "index_head_dim = attention.indexer.key_length",
+    "index_topk = attention.indexer.top_k",
+    NULL};
+static const tare_llama_shape_row dots3_back_shapes[] = {
+    {"*.self_attn.kv_b_proj.weight", "d0 * (dots3.nope + dots3.v), d1"}, {NULL, NULL}};
+static const tare_llama_back dots3_back = {
+    .names = DEEPSEEK_NAMES " self_attn.k_rope_only_layernorm self_attn.g_proj "
+                            "self_attn.indexer.k_norm self_attn.indexer.weights_proj "
+                            "self_attn.indexer.wk self_attn.indexer.wq_b " HF_NEXTN,
+    .config = dots3_back_config,
+    .shapes = dots3_back_shapes};
+
 static const char *const glm_lite_back_config[] = {
     "model_type = 'glm4_moe_lite'",
     "scoring_func = if(expert_gating_func == 2, 'sigmoid')",
@@ -386,6 +485,17 @@ static const tare_llama_back mistral4_back = {.names = DEEPSEEK_NAMES,
                                               .when = "true"};
 
 const tare_llama_arch tare_llama_family_deepseek[] = {
+    {.name = "dots3note",
+     .classes = "Dots3NoteForCausalLM Dots3NoteForConditionalGeneration Dots3NoteTextForCausalLM",
+     .requires = "use_dsa | true",
+     .tensors = ENDS NORMS FFN MOE SHARED MLA NEXTN INDEXER
+     "attn_output attn_k_norm attn_gate exp_probs_b",
+     .defaults = dots3_defaults,
+     .keys = dots3_keys,
+     .rules = dots3_rules,
+     .extra_layers = "blocks_beyond",
+     .nextn = "model.mtp.",
+     .back = &dots3_back},
     {.name = "deepseek",
      .classes = "DeepseekForCausalLM",
      .tensors = DENSE MOE SHARED "attn_rot_embd",

@@ -24,13 +24,12 @@ static double dim_of(const tare_tensor *t, uint32_t d) {
 tare_status tare_llama_shape_was(tare_llama_expected *w, const tare_llama_restoring *r,
                                  size_t tensor, const char *was, tare_error *err) {
     const tare_tensor *t = &r->gguf->catalog.tensors[tensor];
-    const tare_llama_binding bindings[] = {{"d0", dim_of(t, 0)},
-                                           {"d1", dim_of(t, 1)},
-                                           {"d2", dim_of(t, 2)},
-                                           {"d3", dim_of(t, 3)},
-                                           {"rows", (double)t->n_rows},
-                                           {"cols", (double)t->cols},
-                                           {NULL, 0}};
+    int64_t layer, number;
+    tare_llama_numbers_of(t->name, &layer, &number);
+    const tare_llama_binding bindings[] = {{"layer", (double)layer},  {"d0", dim_of(t, 0)},
+                                           {"d1", dim_of(t, 1)},      {"d2", dim_of(t, 2)},
+                                           {"d3", dim_of(t, 3)},      {"rows", (double)t->n_rows},
+                                           {"cols", (double)t->cols}, {NULL, 0}};
     tare_str rest = tare_str_of(was);
     w->n_dims = 0;
     while (rest.len) {
