@@ -143,6 +143,9 @@ static const struct {
      "hidden_act: llama.cpp computes the square of ReLU in this architecture" OTHER_RESULTS},
     {"!" GELU_ARCHS " " SQUARED_ARCHS " " OTHER_ARCHS, OTHER_THAN("silu"), NULL, NULL,
      "hidden_act: llama.cpp computes SiLU in this architecture" OTHER_RESULTS},
+    {"glm5-next", "(index_kpool_always_select_tail | true) == false", NULL, NULL,
+     "index_kpool_always_select_tail: without it llama.cpp computes no numbers for the first "
+     "tokens"},
     {"dots3note", "index_topk < max_position_embeddings", NULL, NULL,
      "the index: llama.cpp turns halves of its heads, transformers neighbours, so results differ "
      "for texts longer than index_topk"},

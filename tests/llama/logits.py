@@ -32,6 +32,8 @@ NOT_EQUAL = {
     "deepseek-v4-gelu": ("llama.cpp computes SiLU", "llama.cpp's file does not say it"),
     "deepseek-v4-whole": ("llama.cpp stops where no layer compresses by 4", None),
     "dots3-note-topk": ("llama.cpp turns halves of the index, transformers neighbours", None),
+    "glm5-next-gelu": ("llama.cpp computes SiLU", ALONE),
+    "glm5-next-tail": ("llama.cpp computes no numbers for the first tokens", ALONE),
     "hrm-text-gelu": ("llama.cpp computes SiLU", "no way back"),
     "hy_v4": ("llama.cpp turns pairs of a head's numbers where transformers turns halves", None),
     **dict.fromkeys(("minimax-m3", "minimax-m3-wide"), (None, "transformers reads the published names in the class with an encoder only")),
@@ -83,7 +85,7 @@ NOT_EQUAL = {
     "qwen2-vl-epsilon": ("llama.cpp does not read it", ALONE),
     "step3p7": (None, ALONE),
     "step3p7-scale": ("llama.cpp scales by the width of a head", ALONE),
-    **dict.fromkeys(("glm4v", "glm4v-moe", "glm-ocr", "mistral3", "muse-glimmer", "qwen2-vl", "qwen2_5-vl", "qwen3-vl", "qwen3-vl-moe"), (None, ALONE)),
+    **dict.fromkeys(("glm4v", "glm4v-moe", "glm5-next", "glm5-next-topk", "glm5-next-limits", "glm5-next-groups", "glm5-next-bound", "glm-ocr", "mistral3", "muse-glimmer", "qwen2-vl", "qwen2_5-vl", "qwen3-vl", "qwen3-vl-moe"), (None, ALONE)),
 }
 
 

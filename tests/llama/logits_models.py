@@ -151,6 +151,12 @@ MODELS = {
     "granite-hybrid-dense": ("granitemoehybrid", dict(GRANITE, **HYBRID, **MAMBA, layer_types=["mamba", "attention"] * 2) | dict(num_local_experts=0, intermediate_size=64)),
     "hunyuan-dense": ("hunyuan_v1_dense", dict(head_dim=16)),
     "hunyuan-moe": ("hunyuan_v1_moe", dict(head_dim=16, num_experts=4, moe_topk=[2] * 3, num_shared_expert=[1] * 3)),
+    "glm5-next": ("glm5_next", pictures(
+        dict(LATENT, num_hidden_layers=4, num_key_value_heads=4, qk_rope_head_dim=0, n_routed_experts=8, num_experts_per_tok=2, moe_intermediate_size=32,
+             n_shared_experts=1, mlp_layer_types=["dense", "sparse", "sparse", "sparse"], linear_head_dim=16, linear_num_heads=4, linear_conv_kernel_dim=4,
+             index_n_heads=8, index_head_dim=64, index_topk=256, index_kpool=4, hc_sinkhorn_iters=5, layer_types=["linear_attention"] * 3 + ["full_attention"],
+             indexer_types=["full"] * 4),
+        dict(hidden_size=32, intermediate_size=64, depth=2, num_heads=2, out_hidden_size=64)), "Glm5NextForConditionalGeneration"),
     "hrm-text": ("hrm_text", dict(num_hidden_layers=2, num_key_value_heads=GONE, head_dim=16, H_cycles=2, L_cycles=3)),
     "hy_v4": ("hy_v4", dict(LATENT, n_routed_experts=8, num_experts_per_tok=2, moe_intermediate_size=32, num_hidden_layers=4, index_topk=512,
                             index_head_dim=32, index_n_heads=2)),
@@ -369,6 +375,9 @@ MODELS.update({
     "dots3-note-tied": of_kind("dots3-note", tie_word_embeddings=True, routed_scaling_factor=2.5, norm_topk_prob=False),
     "dots3-note-groups": of_kind("dots3-note", n_group=4, topk_group=2),
     "dots3-note-layers": of_kind("dots3-note", layer_types=["sliding_attention"]*2+["full_attention"]*2, mlp_layer_types=["dense","dense","sparse","sparse"]),
+    **{f"glm5-next-{n}": in_text("glm5-next", **more) for n, more in dict(
+        topk=dict(index_topk=8), limits=dict(swiglu_limit=0.5, routed_scaling_factor=1.0, norm_topk_prob=False), groups=dict(n_group=4, topk_group=2),
+        bound=dict(linear_lower_bound=-1.0), gelu=dict(hidden_act="gelu"), tail=dict(index_kpool_always_select_tail=False, index_topk=8)).items()},
     **{f"{name}-topk": of_kind(name, index_topk=8, index_n_heads=8) for name in ("deepseek-v32", "glm-dsa")},
     "phi-groups": of_kind("phi", num_key_value_heads=2, intermediate_size=160),
     **{f"{name}-factor": of_kind(name, **both_ropes(**YARN, attention_factor=1.2)) for name in ("gemma3n", "mellum")},

@@ -221,9 +221,9 @@ static const tare_llama_key glm5_keys[] = {
     KEY_VOCAB_SIZE,
     {"attention.layer_norm_epsilon", F32, "0.000001"},
     {"nextn_predict_layers", U32, "if(num_nextn_predict_layers | 0, num_nextn_predict_layers)"},
-    {"ssm.conv_kernel", U32, "linear_attn_config.short_conv_kernel_size"},
-    {"kda.head_dim", U32, "linear_attn_config.head_dim"},
-    {"kda.gate_lower_bound", F32, "linear_attn_config.gate_lower_bound"},
+    {"ssm.conv_kernel", U32, "linear_attn_config.short_conv_kernel_size | linear_conv_kernel_dim"},
+    {"kda.head_dim", U32, "linear_attn_config.head_dim | linear_head_dim"},
+    {"kda.gate_lower_bound", F32, "linear_attn_config.gate_lower_bound | linear_lower_bound"},
     KEYS_LATENT_RANKS,
     {"attention.value_length", U32, "kv_lora_rank"},
     KEYS_LATENT_HEADS,
@@ -235,7 +235,7 @@ static const tare_llama_key glm5_keys[] = {
     {"attention.indexer.types[indexer_types]", BOOL,
      "word(at(indexer_types, layer), 'full shared') == 'full'"},
     KEYS_HYPER,
-    {"leading_dense_block_count", U32, "first_k_dense_replace"},
+    {"leading_dense_block_count", U32, DENSE_FIRST " | first_k_dense_replace"},
     KEY_EXPERT_FFN,
     {"expert_shared_count", U32, "n_shared_experts"},
     {"expert_weights_scale", F32, "routed_scaling_factor"},
@@ -342,7 +342,7 @@ const tare_llama_arch tare_llama_family_delta[] = {
     {.name = "glm5-next",
      .classes = "Glm5NextForConditionalGeneration",
      .requires =
-         "if(has(index_kpool), if(mhc | true, if(mla_use_nope | false, qk_rope_head_dim == 0)), "
+         "if(has(index_kpool), if(mhc | true, if(mla_use_nope | true, qk_rope_head_dim == 0)), "
          "true)",
      .tensors = ENDS QKV NORMS FFN MOE SHARED MLA NEXTN
      "ssm_conv1d_q ssm_conv1d_k ssm_conv1d_v ssm_f_a ssm_f_b ssm_beta ssm_a ssm_g_a ssm_g_b "
