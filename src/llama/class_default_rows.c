@@ -234,7 +234,7 @@ const tare_llama_class_row tare_llama_class_rows[] = {
      "hc_eps=1e-06 hc_mult=4 hc_sinkhorn_iters=20 head_dim=0 hidden_size=4096 index_head_dim=128 "
      "index_kpool=16 index_kpool_always_select_tail=true index_n_heads=32 index_topk=2048 "
      "intermediate_size=12288 kv_lora_rank=512 linear_conv_kernel_dim=4 linear_head_dim=128 "
-     "max_position_embeddings=1048576 moe_intermediate_size=2048 n_group=1 "
+     "linear_lower_bound=-5 max_position_embeddings=1048576 moe_intermediate_size=2048 n_group=1 "
      "n_routed_experts=num_local_experts|288 n_shared_experts=1 norm_topk_prob=true "
      "num_attention_heads=64 num_experts_per_tok=8 num_hidden_layers=45 num_key_value_heads=64 "
      "q_lora_rank=1536 qk_nope_head_dim=256 qk_rope_head_dim=0 rms_norm_eps=1e-05 "
@@ -477,6 +477,10 @@ const tare_llama_class_row tare_llama_class_rows[] = {
      "layer_norm_epsilon=1e-06 num_decoder_layers?=num_layers num_heads=num_attention_heads|6 "
      "num_layers=num_hidden_layers|8 relative_attention_max_distance=128 "
      "relative_attention_num_buckets=32 tie_word_embeddings=true"},
+    {"muse_glimmer_assistant",
+     "block_size=16 head_dim=128 hidden_size=6656 intermediate_size=19968 "
+     "max_position_embeddings=131072 num_attention_heads=32 num_hidden_layers=5 "
+     "num_key_value_heads=8 rms_norm_eps=1e-05 rope_theta=500000 sliding_window=2048"},
     {"muse_glimmer_text",
      "final_logit_softcapping=20 head_dim=128 hidden_activation='silu' hidden_size=6656 "
      "intermediate_size=19968 max_position_embeddings=131072 num_attention_heads=32 "

@@ -84,8 +84,9 @@ const tare_tensor_named tare_tensors_outside[] = {
     NAMED("altup_proj", "model.altup_projections"),
     NAMED("altup_unembd_proj", "model.altup_unembed_projections"),
     NAMED("dec.output_norm", "decoder.final_layer_norm"),
-    NAMED("enc.output_norm", "encoder.final_layer_norm layer_norm model.hidden_norm input_norm"),
-    NAMED("fc", "model.fc fc"),
+    NAMED("enc.output_norm", "encoder.final_layer_norm layer_norm model.hidden_norm input_norm "
+                             "encoder.output_norm_enc"),
+    NAMED("fc", "model.fc fc encoder.fc"),
     NAMED("d2t", ""),
     NAMED("markov_w1", "model.markov_head.markov_w1"),
     NAMED("markov_w2", "model.markov_head.markov_w2"),

@@ -123,3 +123,10 @@ def _():
         "norm.weight": (64,), "hc_head_fn": (4, 256), "hc_head_base": (4,), "hc_head_scale": (1,), "markov_head.markov_w1.weight": (320, 32),
         "markov_head.markov_w2.weight": (320, 32), "confidence_head.proj.weight": (1, 96)}.items()})
     return dict(c, architectures=["DeepseekV4DSparkModel"], dspark_block_size=4, dspark_target_layer_ids=[0, 1, 2], dspark_noise_token_id=3), made
+
+
+@draft("muse-assistant", "muse-glimmer")
+def _():
+    c, t = flash("MuseGlimmerAssistantModel", block_size=8, mask_token_id=3, target_layer_ids=[0, 1, 1], **WINDOWS)
+    c["model_type"] = "muse_glimmer_assistant"
+    return c, {dict(fc="encoder.fc", hidden_norm="encoder.output_norm_enc").get(n[:-len(".weight")], n[:-len(".weight")]) + ".weight": s for n, s in t.items()}

@@ -103,6 +103,18 @@ static const tare_llama_rule dspark_rules[] = {
     "token_embd output attn_sinks d2t markov_w1 markov_w2 conf_proj selector_predecessor "         \
     "selector_successor selector_hidden attn_conv_base attn_conv_proj ffn_conv_base ffn_conv_proj"
 
+/* Muse Glimmer's, in transformers' names. */
+static const char *const muse_defaults[] = {"muse.has_windows = if(has(sliding_window), "
+                                            "if(sliding_window > 0, len(layer_types) > 0))",
+                                            NULL};
+static const tare_llama_key muse_keys[] = {
+    {"block_size", U32, "block_size"},
+    {"target_layers[target_layer_ids]", I32, "at(target_layer_ids, layer) + 1"},
+    {"attention.sliding_window", U32, "if(muse.has_windows, sliding_window)"},
+    {"attention.sliding_window_pattern[layer_types]", BOOL,
+     "if(muse.has_windows, " LAYER_WINDOW ")"},
+    END_OF_KEYS};
+
 #define EAGLE_ROW(of, needs)                                                                       \
     {                                                                                              \
         .name = "eagle3", .classes = of, .requires = needs,                                        \
@@ -141,5 +153,13 @@ const tare_llama_arch tare_llama_family_drafts[] = {
      .is_draft = true,
      .mask_token = "dflash_config.mask_token_id | mask_token_id",
      .extra = tare_llama_draft_heads},
+    {.name = "dflash",
+     .classes = "MuseGlimmerAssistantModel",
+     .tensors = DFLASH_TENSORS,
+     .optional = DFLASH_OPTIONAL,
+     .defaults = muse_defaults,
+     .keys = muse_keys,
+     .is_draft = true,
+     .mask_token = "mask_token_id"},
     {.name = NULL},
 };
