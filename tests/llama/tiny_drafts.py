@@ -130,3 +130,20 @@ def _():
     c, t = flash("MuseGlimmerAssistantModel", block_size=8, mask_token_id=3, target_layer_ids=[0, 1, 1], **WINDOWS)
     c["model_type"] = "muse_glimmer_assistant"
     return c, {dict(fc="encoder.fc", hidden_norm="encoder.output_norm_enc").get(n[:-len(".weight")], n[:-len(".weight")]) + ".weight": s for n, s in t.items()}
+
+
+@draft("dspark-gemma4", "gemma4")
+def _():
+    c, t = flash("Gemma4DSparkModel", global_head_dim=32, num_global_key_value_heads=1, attention_k_eq_v=True, hidden_activation="gelu_pytorch_tanh",
+                 layer_types=["full_attention"] * 2, target_layer_ids=[0, 1, 1], mask_token_id=3, tie_word_embeddings=True, block_size=8,
+                 rope_parameters=dict(full_attention=dict(rope_type="proportional", partial_rotary_factor=0.25, rope_theta=1000000.0)), rope_theta=None)
+    c["model_type"] = "gemma4_dspark"
+    for i in range(2):
+        p = f"layers.{i}."
+        t.pop(p + "self_attn.v_proj.weight")
+        t.update({p + n: s for n, s in {
+            "self_attn.q_proj.weight": (128, 64), "self_attn.k_proj.weight": (32, 64), "self_attn.o_proj.weight": (64, 128),
+            "self_attn.q_norm.weight": (32,), "self_attn.k_norm.weight": (32,), "pre_feedforward_layernorm.weight": (64,),
+            "post_feedforward_layernorm.weight": (64,), "layer_scalar": (1,)}.items()})
+    return c, {**t, "markov_head.markov_w1.weight": (320, 32), "markov_head.markov_w2.weight": (320, 32), "confidence_proj.weight": (1, 96),
+               "confidence_proj.bias": (1,), "embed_tokens.weight": (320, 64)}

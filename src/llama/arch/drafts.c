@@ -115,6 +115,23 @@ static const tare_llama_key muse_keys[] = {
      "if(muse.has_windows, " LAYER_WINDOW ")"},
     END_OF_KEYS};
 
+/* Gemma 4's DSpark: heads of its layers without a window. */
+static const char *const gemma_dspark_defaults[] = {
+    DFLASH_DEFAULTS, "g.head_dim = global_head_dim", "sample_from_anchor = true",
+    "hidden_activation = 'gelu_pytorch_tanh'", NULL};
+static const tare_llama_key gemma_dspark_keys[] = {
+    DFLASH_KEYS,
+    DFLASH_REST,
+    {"attention.head_count_kv", U32, "num_global_key_value_heads"},
+    {"attention.key_length", U32, "global_head_dim"},
+    {"attention.value_length", U32, "global_head_dim"},
+    {"rope.dimension_count", U32, "global_head_dim"},
+    {"embedding_scale", F32, "sqrt(hidden_size)"},
+    {"attention.scale", F32, "1"},
+    {"hidden_activation", TEXT, "hidden_activation"},
+    {"sample_from_anchor", BOOL, "sample_from_anchor"},
+    END_OF_KEYS};
+
 #define EAGLE_ROW(of, needs)                                                                       \
     {                                                                                              \
         .name = "eagle3", .classes = of, .requires = needs,                                        \
@@ -150,6 +167,22 @@ const tare_llama_arch tare_llama_family_drafts[] = {
      .keys = dspark_keys,
      .rules = dspark_rules,
      .has_pooling = true,
+     .is_draft = true,
+     .mask_token = "dflash_config.mask_token_id | mask_token_id",
+     .extra = tare_llama_draft_heads},
+    {.name = "dflash",
+     .classes = "Gemma4DSparkModel",
+     .requires = "if(attention_k_eq_v | false, if(hidden_activation == 'gelu_pytorch_tanh', "
+                 "if(in('sliding_attention', layer_types, '" WINDOWS "'), false, true)))",
+     .tensors = ENDS QKV QK_NORMS SANDWICH FFN
+     "rope_freqs fc enc.output_norm markov_w1 markov_w2 conf_proj layer_output_scale",
+     .optional = "token_embd output attn_v markov_w1 markov_w2 conf_proj post_attention_norm "
+                 "post_ffw_norm layer_output_scale",
+     .prefix = "model.",
+     .cut = "confidence_proj.>confidence_head.proj.",
+     .defaults = gemma_dspark_defaults,
+     .keys = gemma_dspark_keys,
+     .has_rope_freqs = true,
      .is_draft = true,
      .mask_token = "dflash_config.mask_token_id | mask_token_id",
      .extra = tare_llama_draft_heads},
