@@ -88,22 +88,35 @@ static bool no_key(const layers *l, tare_error *why, const char *name, const cha
     return false;
 }
 
+/* Experts are loaded into every block behind the dense ones, and computed in every n-th. */
+static bool steps_fit(const layers *l, uint64_t lead, tare_error *why) {
+    static const char name[] = "interleave_moe_layer_step";
+    const uint64_t step = number_or(l, name, 1);
+    if (!tare_str_is(l->architecture, "ernie4_5-moe")) return true;
+    for (uint64_t i = lead; i < l->n; i++)
+        if (step == 0 || (i + 1) % step != 0)
+            return no_key(l, why, name,
+                          "llama.cpp loads experts into every block behind the dense ones");
+    return true;
+}
+
 static bool experts_fit(const layers *l, tare_error *why) {
-    static const char step_name[] = "interleave_moe_layer_step";
     const uint64_t lead = number_or(l, "leading_dense_block_count", 0);
-    /* and of those only every n-th */
-    const bool has_step = tare_str_is(l->architecture, "ernie4_5-moe");
-    const uint64_t step = has_step ? number_or(l, step_name, 1) : 1;
+    const bool chooses = tare_str_is(l->architecture, "minimax-m3");
     if (!tare_llama_is_one_of(l->architecture, dense_first)) return true;
+    if (!steps_fit(l, lead, why)) return false;
     for (uint64_t i = 0; i < l->n; i++) {
-        const bool has_experts = i >= lead && step > 0 && (i + 1) % step == 0;
-        if (has(l, i, "ffn_gate_inp") == has_experts) continue;
-        no_block(why, i, "ffn_gate_inp",
-                 has_experts ? "it is missing: by leading_dense_block_count the block is a "
-                               "mixture of experts"
-                             : "by leading_dense_block_count the block has no experts");
-        if (has_step) tare_error_detail(why, "and %s", step_name);
-        return false;
+        const bool has_experts = i >= lead;
+        if (has(l, i, "ffn_gate_inp") != has_experts)
+            return no_block(why, i, "ffn_gate_inp",
+                            has_experts
+                                ? "it is missing: by leading_dense_block_count the block is a "
+                                  "mixture of experts"
+                                : "by leading_dense_block_count the block has no experts");
+        if (chooses && has(l, i, "indexer.q_proj") != has_experts)
+            return no_block(why, i, "indexer.q_proj",
+                            "llama.cpp looks at a part of the tokens in the blocks that are a "
+                            "mixture of experts, and in no others");
     }
     return true;
 }
@@ -488,8 +501,10 @@ static bool expansion_fits(const layers *l, tare_error *why) {
 static bool decoder_fits(const layers *l, tare_error *why) {
     static const char name[] = "decoder_block_count";
     const uint64_t n = number_or(l, name, l->n);
-    if (!tare_str_is(l->architecture, "t5") || n <= l->n) return true;
-    no_key(l, why, name, "llama.cpp fails where a decoder has more blocks than its encoder");
+    if (!tare_str_is(l->architecture, "t5") || (n > 0 && n <= l->n)) return true;
+    no_key(l, why, name,
+           n ? "llama.cpp fails where a decoder has more blocks than its encoder"
+             : "llama.cpp fails where a decoder has no blocks");
     tare_error_detail(why, "%llu, not %llu", (unsigned long long)n, (unsigned long long)l->n);
     return false;
 }

@@ -117,6 +117,11 @@ static const char *name_in(const tare_llama_numbers *s, const char *name, uint64
     return name;
 }
 
+/* Of a list the loader takes what the first block has. */
+static bool is_of_model(const tare_llama_numbers *s, const char *name) {
+    return strcmp(name, "feed_forward_length") == 0 && tare_str_is(s->architecture, "gemma3n");
+}
+
 /* `is_zero`: the key is there, and 0. */
 static bool is_assumed(uint64_t *out, const tare_llama_numbers *s, const char *name, uint64_t block,
                        bool is_zero) {
@@ -141,6 +146,7 @@ bool tare_llama_loader_number(uint64_t *out, const void *numbers, const char *na
     const tare_value *of = key_of(s, name);
     if (!of) return is_assumed(out, s, name, block, false);
     tare_value v = *of;
+    if (is_of_model(s, name)) block = TARE_LLAMA_OF_MODEL;
     if (v.type == TARE_VALUE_ARRAY && !element(&v, &of->as.a, block)) return false;
     if (!tare_value_u64(out, &v)) { /* a number below 0, which is a large one there */
         if (v.type != TARE_VALUE_I32) return false;
