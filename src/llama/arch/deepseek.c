@@ -84,7 +84,14 @@ static const char *const deepseek32_defaults[] = {DEEPSEEK2_DEFAULTS, SCALED_FAC
                                                   NULL};
 static const char *const glm_dsa_defaults[] = {DEEPSEEK2_DEFAULTS, SIGMOID_ROUTER, NULL};
 static const char *const mistral4_defaults[] = {DEEPSEEK2_DEFAULTS, SCALED_FACTOR, NULL};
-static const tare_llama_key deepseek2_keys[] = {DEEPSEEK2_KEYS, END_OF_KEYS};
+/* DeepSeek 2 has groups of experts that this way to choose does not look at. */
+#define ONE_GROUP                                                                                  \
+    "if(like_reference, nothing, if(model_type == 'deepseek_v2', if(topk_method == 'greedy', "     \
+    "if(n_group > 1, 1))))"
+static const tare_llama_key deepseek2_keys[] = {{"expert_group_count", U32, ONE_GROUP},
+                                                {"expert_group_used_count", U32, ONE_GROUP},
+                                                DEEPSEEK2_KEYS,
+                                                END_OF_KEYS};
 static const tare_llama_key glm_lite_keys[] = {
     DEEPSEEK2_KEYS,
     {"nextn_predict_layers", U32, "if(num_nextn_predict_layers | 0, num_nextn_predict_layers)"},
@@ -271,13 +278,17 @@ static const char *const deepseek_back_config[] = {"model_type = 'deepseek'",
                                                    "head_dim = attention.key_length", NULL};
 static const tare_llama_back deepseek_back = {.names = HF_DENSE HF_MOE HF_SHARED "n_routed_experts",
                                               .config = deepseek_back_config};
-#define KEY_FACTOR "rope.scaling.attn_factor"
-#define KEY_LOG    "rope.scaling.yarn_log_multiplier"
+#define KEY_FACTOR      "rope.scaling.attn_factor"
+#define KEY_LOG         "rope.scaling.yarn_log_multiplier"
+#define ALL_DIM(scaled) "round(1000000 * ((" scaled ") - 1) / ln(rope.scaling.factor)) / 100000"
+#define LINEAR_ALL_DIM                                                                             \
+    ALL_DIM(TARE_LLAMA_YARN_KEY("1") " * (1 + (" KEY_LOG " | 0) * ln(rope.scaling.factor))")
 #define BACK_YARN(turned, scaled)                                                                  \
     "rope_scaling.attention_factor = if(has(" KEY_FACTOR "), " turned ")",                         \
         "rope_scaling.mscale_all_dim = if(rope.scaling.type == 'yarn', if(has(" KEY_FACTOR         \
-        "), round(1000000 * ((" scaled ") - 1) / ln(rope.scaling.factor)) / 100000, 10 * " KEY_LOG \
-        " | 1.0))",                                                                                \
+        "), " ALL_DIM(scaled) ", 10 * " KEY_LOG " | 1.0)) | if(rope.scaling.type == 'linear', "    \
+                              "if(rope.scaling.factor > 1, if(" LINEAR_ALL_DIM                     \
+                              " == 0, nothing, " LINEAR_ALL_DIM ")))",                             \
         "rope_scaling.mscale = if(rope.scaling.type == 'yarn', if(has(" KEY_FACTOR                 \
         "), nothing, 10 * " KEY_LOG "))"
 #define BACK_LATENT_YARN                                                                           \

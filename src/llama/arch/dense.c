@@ -256,11 +256,12 @@ static const tare_llama_back internlm2_back = {
     .config = internlm2_back_config,
     .shapes = internlm2_back_shapes};
 static const char *const gpt_oss_back_config[] = {
-    "model_type = 'gpt_oss'",
-    "intermediate_size = expert_feed_forward_length",
-    "attention_bias = has(tensors.attn_q.bias)",
-    BACK_LAYER_TYPES,
-    "rope_scaling.truncate = if(rope.scaling.type == 'yarn', false)",
+    "model_type = 'gpt_oss'", "intermediate_size = expert_feed_forward_length",
+    "attention_bias = has(tensors.attn_q.bias)", BACK_LAYER_TYPES,
+    /* transformers assumes YaRN; llama.cpp rounds the bounds of it, and published models do not */
+    "rope_scaling.rope_type = rope.scaling.type | 'default'",
+    "rope_scaling.truncate = if(rope.scaling.type == 'yarn', if(rope.scaling.factor == 32, "
+    "if(rope.scaling.original_context_length == 4096, false)))",
     NULL};
 static const tare_llama_shape_row gpt_oss_back_shapes[] = {
     {"*.self_attn.sinks", "d0"},

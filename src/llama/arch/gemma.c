@@ -106,8 +106,8 @@ static const char *const gemma4_defaults[] = {"head_dim = 256",
          "intermediate_size * 2))"},                                                               \
         {"attention.head_count_kv[layer_types]", I32,                                              \
          "if(has(per_layer_config), at(per_layer_config, layer, 'num_key_value_heads') | "         \
-         "num_key_value_heads, if(has(num_global_key_value_heads), if(" LAYER_WINDOW ", "          \
-         "num_key_value_heads, num_global_key_value_heads)))"},                                    \
+         "num_key_value_heads, if(attention_k_eq_v | false, if(has(num_global_key_value_heads), "  \
+         "if(" LAYER_WINDOW ", num_key_value_heads, num_global_key_value_heads))))"},              \
         {"rope.dimension_count", U32, "g.head_dim"}, {                                             \
         "rope.dimension_count_swa", U32,                                                           \
             "floor(head_dim * (rope_parameters.partial_rotary_factor | 1))"                        \

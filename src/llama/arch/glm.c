@@ -21,7 +21,7 @@ static const char *const glm4_defaults[] = {"head_dim = 128", GLM4_DEFAULTS};
 /* These two turn whole heads where config.json does not say how much of them. */
 #define WHOLE_HEADS "g.partial = if(like_reference, 0.5, 1)"
 static const char *const glm4v_defaults[] = {WHOLE_HEADS, GLM4_DEFAULTS};
-static const char *const glm_ocr_defaults[] = {WHOLE_HEADS, "head_dim = 128", GLM4_DEFAULTS};
+static const char *const glm_ocr_defaults[] = {WHOLE_HEADS, HEAD_DIM_OF_HIDDEN, GLM4_DEFAULTS};
 static const tare_llama_key glm4_keys[] = {KEY_PARTIAL_ROPE, END_OF_KEYS};
 /* llama.cpp has positions of several sections in the order of NeoX only: the even rows of the rotary
  * part of a head, then the odd ones. */

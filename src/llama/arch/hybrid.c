@@ -7,12 +7,14 @@
 
 /* ---- Falcon H1: its multipliers become part of the weights ------------------------------------ */
 
-static const char *const falcon_h1_defaults[] = {"m.groups = n_groups | mamba_n_groups",
-                                                 "m.states = m.groups * mamba_d_state",
-                                                 "m.ssm_in = ssm_in_multiplier | 1",
-                                                 "m.is_tied = if(like_reference, false, "
-                                                 "tie_word_embeddings | false)",
-                                                 NULL};
+static const char *const falcon_h1_defaults[] = {
+    "m.inner = mamba_d_ssm | mamba_expand * hidden_size",
+    "m.groups = n_groups | mamba_n_groups",
+    "m.states = m.groups * mamba_d_state",
+    "m.ssm_in = ssm_in_multiplier | 1",
+    "m.is_tied = if(like_reference, false, "
+    "tie_word_embeddings | false)",
+    NULL};
 static const tare_llama_key falcon_h1_own[] = {
     {"context_length", U32, "max_position_embeddings | 0"},
     {"embedding_length", U32, "hidden_size"},
@@ -20,9 +22,9 @@ static const tare_llama_key falcon_h1_own[] = {
     {"attention.head_count", U32, "num_attention_heads"},
     {"block_count", U32, "layers"},
     {"ssm.conv_kernel", U32, "conv_kernel | d_conv | mamba_d_conv | 4"},
-    {"ssm.inner_size", U32, "mamba_d_ssm"},
+    {"ssm.inner_size", U32, "m.inner"},
     {"ssm.state_size", U32, "state_size | d_state | mamba_d_state | 128"},
-    {"ssm.time_step_rank", U32, "mamba_d_ssm / (mamba_d_head | head_dim | 64)"},
+    {"ssm.time_step_rank", U32, "mamba_n_heads | m.inner / (mamba_d_head | head_dim | 64)"},
     {"ssm.group_count", U32, "m.groups"},
     {"attention.layer_norm_rms_epsilon", F32, "layer_norm_epsilon | rms_norm_eps | 0.00001"},
     KEY_FILE_TYPE,
@@ -49,11 +51,11 @@ static const tare_llama_rule falcon_h1_rules[] = {
     {"=blk.#.attn_v.weight", NULL, "mul(attention_in_multiplier | 1)"},
     {"=blk.#.attn_output@", NULL, "mul(attention_out_multiplier | 1)"},
     {"=blk.#.ssm_out@", NULL, "mul(ssm_out_multiplier | 1)"},
-    SSM_PART("0", "0", "mamba_d_ssm"),
-    SSM_PART("1", "mamba_d_ssm", "mamba_d_ssm"),
-    SSM_PART("2", "2 * mamba_d_ssm", "m.states"),
-    SSM_PART("3", "2 * mamba_d_ssm + m.states", "m.states"),
-    SSM_PART("4", "2 * (mamba_d_ssm + m.states)", "d0 - 2 * (mamba_d_ssm + m.states)"),
+    SSM_PART("0", "0", "m.inner"),
+    SSM_PART("1", "m.inner", "m.inner"),
+    SSM_PART("2", "2 * m.inner", "m.states"),
+    SSM_PART("3", "2 * m.inner + m.states", "m.states"),
+    SSM_PART("4", "2 * (m.inner + m.states)", "d0 - 2 * (m.inner + m.states)"),
     {"=output.weight", NULL, "mul(lm_head_multiplier | 1)"},
     {"=token_embd.weight", NULL, "mul(embedding_multiplier | 1)"},
     END_OF_RULES};

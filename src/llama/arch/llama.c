@@ -22,8 +22,8 @@ static const tare_llama_key mistral3_keys[] = {
     KEY_VOCAB_SIZE,
     KEY_ROPE_DIM,
     {"rope.scaling.yarn_log_multiplier", F32,
-     "if(model_type == 'ministral3', if(has(rope.attention_factor), if(like_reference, "
-     "rope.mscale_all_dim), rope.mscale_all_dim))"},
+     "if(model_type == 'ministral3', if(like_reference, rope.mscale_all_dim, "
+     "if(has(rope.attention_factor), nothing, if(rope.mscale | 0, rope.mscale_all_dim))))"},
     {"rope.scaling.original_context_length", U32, /* by which the scale of positions grows */
      "if(rope.type == 'yarn', nothing, if(has(rope.llama_4_scaling_beta), rope.original_context))"},
     {"attention.temperature_scale", F32,

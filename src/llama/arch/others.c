@@ -132,7 +132,9 @@ static const tare_llama_back deci7_back = {.names = HF_DENSE "num_key_value_head
                                            .config = deci7_back_config};
 
 /* BitNet: weights of three levels, which are stored as floats while it is trained. */
-#define TERNARY "if(if(quantization_config.quant_method == 'bitnet', false, true)) ternary"
+#define TERNARY                                                                                    \
+    "if(if(quantization_config.quant_method == 'bitnet', "                                         \
+    "quantization_config.quantization_mode == 'online', true)) ternary"
 static const tare_llama_key bitnet_keys[] = {
     {"rope.scaling.type", TEXT, "'linear'"}, {"rope.scaling.factor", F32, "1"}, END_OF_KEYS};
 static const char *const bitnet_defaults[] = {"rope_theta = 500000", "rms_norm_eps = 0.00001",

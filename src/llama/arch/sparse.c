@@ -75,10 +75,17 @@ static const char *const cohere2moe_defaults[] = {KV_HEADS_ALL, "expert_selectio
 static const tare_llama_key cohere2moe_keys[] = {
     {"logit_scale", F32, "logit_scale"},
     KEYS_WINDOW_BY_LAYER,
+    {"attention.sliding_window_pattern[]", BOOL,
+     "if(like_reference, nothing, if(has(layer_types), nothing, if(has(sliding_window), if(layer < "
+     "(first_k_dense_replace | 0), (layer + 1) % (prefix_dense_sliding_window_pattern | 1), (layer "
+     "- (first_k_dense_replace | 0) + 1) % (sliding_window_pattern | 4)) > 0)))"},
     KEY_VOCAB_SIZE,
     {"expert_feed_forward_length", U32, "intermediate_size"},
     {"leading_dense_block_count", U32, DENSE_FIRST " | first_k_dense_replace | 0"},
-    {"expert_weights_norm", BOOL, "norm_topk_prob | false"},
+    /* softmax is that of the chosen ones */
+    {"expert_weights_norm", BOOL,
+     "if(like_reference, norm_topk_prob | false, if(score_function == 'softmax', true, "
+     "norm_topk_prob | false))"},
     {"expert_shared_count", U32, "if(num_shared_experts | 0, num_shared_experts)"},
     {"expert_shared_feed_forward_length", U32,
      "if(num_shared_experts | 0, intermediate_size * num_shared_experts)"},
