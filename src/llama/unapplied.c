@@ -185,6 +185,19 @@ static const struct {
     {"gemma2", "is_null('attn_logit_softcapping')", NULL, NULL,
      "attn_logit_softcapping null: llama.cpp caps scores of attention at 50 in this "
      "architecture" OTHER_RESULTS},
+    {"gemma3",
+     "if(in('Gemma3ForConditionalGeneration', architectures), (final_logit_softcapping | 0) > 0)",
+     NULL, NULL,
+     "final_logit_softcapping: llama.cpp caps logits, which transformers does not do in models "
+     "with an encoder" OTHER_RESULTS},
+    {"gemma-embedding gemma3 gemma3n",
+     "if(has(rope_parameters), if(has(rope_parameters.full_attention), false, "
+     "has(rope_parameters.sliding_attention) == false))",
+     NULL, NULL,
+     "rope_parameters has no full_attention: transformers takes the positions of the class, the "
+     "conversion those of rope_parameters" OTHER_RESULTS},
+    {"gemma3n", "(altup_active_idx | 0) > 0", NULL, NULL,
+     "altup_active_idx: llama.cpp takes the first of the inputs" OTHER_RESULTS},
     {"gemma3n",
      "if(is_null('final_logit_softcapping'), true, if((final_logit_softcapping | 30) == 30, false, "
      "true))",
@@ -240,6 +253,23 @@ static const struct {
      NULL, NULL,
      "layer_types: llama.cpp has chunks of 8192 tokens in three of four layers, so results differ "
      "for longer texts"},
+    {"deepseek2", "if(model_type == 'deepseek_v2', norm_topk_prob | false)", NULL, NULL,
+     "norm_topk_prob: llama.cpp divides the weights of experts by their sum, which transformers "
+     "does not do in DeepSeek 2" OTHER_RESULTS},
+    {NULL, "topk_group < 1", NULL, NULL,
+     "topk_group: llama.cpp chooses among all groups of experts where it is 0" OTHER_RESULTS},
+    {"deepseek32 glm-dsa hy_v4", "index_topk < 1", NULL, NULL,
+     "index_topk: llama.cpp computes no numbers where no token is looked at"},
+    {"modern-bert", "local_attention < 1", NULL, NULL,
+     "local_attention: llama.cpp has no windows where it is 0" OTHER_RESULTS},
+    {"minimax-m3", "index_topk_blocks < 1", NULL, NULL,
+     "index_topk_blocks: llama.cpp looks at other tokens where it is 0" OTHER_RESULTS},
+    {"hy_v4", "true", NULL, NULL,
+     "HY 4: llama.cpp turns neighbours in a head, as the authors do, transformers' class "
+     "halves of it" OTHER_RESULTS},
+    {"bitnet", "if(model_type == 'bitnet', has(quantization_config) == false)", NULL, NULL,
+     "BitNet without quantization_config: weights are rounded to three values, which "
+     "transformers takes as they are" OTHER_RESULTS},
     {"!dbrx mpt olmo", "has(clip_qkv)", NULL, NULL,
      "clip_qkv: llama.cpp does not clip in this architecture" OTHER_RESULTS},
     {"!grok mistral3",
@@ -257,6 +287,8 @@ static const struct {
      "the scaling of rotary positions: llama.cpp scales the scores of attention by it, too, in "
      "this "
      "architecture" OTHER_RESULTS},
+    {"step35", "if(has(rope_parameters), (rope.partial | 1) == 0.5) == false", NULL, NULL,
+     "partial_rotary_factor of full_attention: llama.cpp turns half of a head" OTHER_RESULTS},
     {"step35", "if(has(query_pre_attn_scalar), if(query_pre_attn_scalar == head_dim, false, true))",
      NULL, NULL, "query_pre_attn_scalar: llama.cpp scales by the width of a head" OTHER_RESULTS},
     {"gemma2", SCALES_OTHERWISE("46"), NULL, NULL,
@@ -296,7 +328,7 @@ static const struct {
      NULL, NULL, "the scale of attention: llama.cpp has the usual one" OTHER_RESULTS},
     {"gemma3n",
      "if(has(activation_sparsity_pattern), if(at(activation_sparsity_pattern, layer) == "
-     "if(layer < 10, 0.95, 0), false, true), false)",
+     "if(layer < 10, 0.95, 0), false, true), if(num_hidden_layers > 10, false, true))",
      NULL, NULL,
      "activation_sparsity_pattern: llama.cpp keeps 5 % of the first ten layers" OTHER_RESULTS},
     {"afmoe",
@@ -429,6 +461,18 @@ static const struct {
      NULL, NULL,
      "attn_config.softmax_scale, attn_config.prefix_lm, logit_scale: llama.cpp has none of "
      "them" OTHER_RESULTS},
+    {"minimax-01",
+     "if(in('MiniMaxForCausalLM', architectures), (rotary_dim | floor(attention.dim * "
+     "(rope.partial | 1))) == attention.dim) == false",
+     NULL, NULL,
+     "partial_rotary_factor, rotary_dim: transformers' class turns heads as a whole, llama.cpp "
+     "as much as they say" OTHER_RESULTS},
+    {"mpt",
+     "if(in('MptForCausalLM', architectures), if((attn_config.alibi_bias_max | 8) == 8, "
+     "attn_config.alibi | true, false)) == false",
+     NULL, NULL,
+     "attn_config.alibi, attn_config.alibi_bias_max: transformers' class computes with true and 8 "
+     "whatever they say, llama.cpp with them" OTHER_RESULTS},
     {"starcoder refact", "if(multi_query | true, false, true)", NULL, NULL,
      "multi_query false: llama.cpp has one key and value for all heads" OTHER_RESULTS},
     {"dbrx", "if(has(attn_config.rope_theta), rope.theta == attn_config.rope_theta) == false", NULL,

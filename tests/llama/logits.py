@@ -22,8 +22,9 @@ MARKS = "<!-- logits: begin -->\n", "<!-- logits: end -->\n"
 
 SILENT = " (and tare says nothing of it)"
 ALONE = "transformers has no class for the text model alone"
-# Of which tare says nothing: a model that is too small, and one that llama.cpp and transformers turn otherwise.
-UNSAID = ("chameleon", "hy_v4")
+PUBLISHED = "transformers reads the published names in the class with an encoder only"
+# Of which tare says nothing: a model that is too small.
+UNSAID = ("chameleon",)
 # Why numbers are not equal: (there, back); None: they are.
 NOT_EQUAL = {
     "bitnet": ("llama.cpp computes SiLU instead of the square of ReLU", "no way back"),
@@ -36,7 +37,7 @@ NOT_EQUAL = {
     "glm5-next-tail": ("llama.cpp computes no numbers for the first tokens", ALONE),
     "hrm-text-gelu": ("llama.cpp computes SiLU", "no way back"),
     "hy_v4": ("llama.cpp turns pairs of a head's numbers where transformers turns halves", None),
-    **dict.fromkeys(("minimax-m3", "minimax-m3-wide"), (None, "transformers reads the published names in the class with an encoder only")),
+    **dict.fromkeys(("minimax-m3", "minimax-m3-wide"), (None, PUBLISHED)),
     **dict.fromkeys(("hrm-text", "hrm-text-cycles", "hrm-text-linear", "paddleocr", "qwen4-exp-ngrams"), (None, "no way back")),
     "phimoe": ("llama.cpp computes its norms and the weights of its experts in another way", None),
     "afmoe-layers": ("llama.cpp leaves positions out in every fourth layer", None),
@@ -83,6 +84,22 @@ NOT_EQUAL = {
     "qwen4-exp-ngrams-wide": ("llama.cpp has n-grams as wide as the model", "no way back"),
     "t5-deep": ("llama.cpp fails where a decoder has more blocks than its encoder", None),
     "qwen2-vl-epsilon": ("llama.cpp does not read it", ALONE),
+    "bitnet-silu": ("weights are rounded to three values", "no way back"),
+    **dict.fromkeys(("deepseek-v3-no-group", "glm4-moe-no-group"), ("llama.cpp chooses among all experts", None)),
+    "deepseek-v2-sums": ("llama.cpp normalizes the weights of experts, transformers does not", None),
+    "deepseek-v32-no-tokens": ("llama.cpp computes no numbers", None),
+    "gemma3-vision-capped": ("llama.cpp caps logits, transformers does not", "llama.cpp's file does not say it"),
+    "gemma3n-active": ("llama.cpp takes the first of the inputs", None),
+    "gemma3n-dense": ("llama.cpp keeps 5 % of the first ten layers", None),
+    "gemma3n-wide": ("llama.cpp has one width of all layers", None),
+    "gemma4-heads": (None, "config.json has no place for the heads by layer"),
+    "minimax-part": ("llama.cpp turns a part of a head, transformers the whole", None),
+    **dict.fromkeys(("minimax-m3-windows", "minimax-m3-dense"), ("llama.cpp looks at a part of the tokens in the layers with experts", PUBLISHED)),
+    "minimax-m3-no-blocks": ("llama.cpp looks at other tokens", PUBLISHED),
+    "modern-bert-no-window": ("llama.cpp has no windows of 0", None),
+    "mpt-bias": ("llama.cpp computes with it, transformers with 8", None),
+    "step3p7-whole": ("llama.cpp turns half of a head", ALONE),
+    "t5-none": ("llama.cpp fails where a decoder has no blocks", None),
     "step3p7": (None, ALONE),
     "step3p7-scale": ("llama.cpp scales by the width of a head", ALONE),
     **dict.fromkeys(("glm4v", "glm4v-moe", "glm5-next", "glm5-next-topk", "glm5-next-limits", "glm5-next-groups", "glm5-next-bound", "glm-ocr", "mistral3", "muse-glimmer", "qwen2-vl", "qwen2_5-vl", "qwen3-vl", "qwen3-vl-moe"), (None, ALONE)),
