@@ -57,7 +57,8 @@ const tare_llama_class_row tare_llama_class_rows[] = {
      "expert_selection_fn='softmax' head_dim=128 hidden_size=8192 intermediate_size=22528 "
      "layer_norm_eps=1e-05 logit_scale=0.0625 max_position_embeddings=8192 norm_topk_prob=true "
      "num_attention_heads=64 num_experts=8 num_experts_per_tok=2 num_hidden_layers=40 "
-     "num_key_value_heads?=num_attention_heads num_shared_experts=0 rope_theta=10000 "
+     "num_key_value_heads?=num_attention_heads num_shared_experts=0 "
+     "prefix_dense_sliding_window_pattern=1 rope_theta=10000 "
      "shared_expert_combination_strategy='average' sliding_window=4096 sliding_window_pattern=4 "
      "tie_word_embeddings=true"},
     {"dbrx", "d_model=hidden_size|2048 max_seq_len=max_position_embeddings|2048 "

@@ -430,8 +430,9 @@ static const struct {
      "if(rope_interleave | true, false, true)", NULL, NULL,
      "rope_interleave false: llama.cpp rotates neighbours in this architecture" OTHER_RESULTS},
     {"minicpm3",
-     "if((scale_emb | 12) == 12, if((scale_depth | 1.4) == 1.4, (dim_model_base | 256) == 256, "
-     "false), false) == false",
+     "if((scale_emb | 12) == 12, if((scale_depth | if(is_null('scale_depth'), "
+     "sqrt(num_hidden_layers), 1.4)) == 1.4, (dim_model_base | if(is_null('dim_model_base'), "
+     "hidden_size, 256)) == 256, false), false) == false",
      NULL, NULL,
      "scale_emb, scale_depth, dim_model_base: llama.cpp computes with 12, 1.4 and "
      "256" OTHER_RESULTS},
@@ -462,13 +463,14 @@ static const struct {
      "attn_config.softmax_scale, attn_config.prefix_lm, logit_scale: llama.cpp has none of "
      "them" OTHER_RESULTS},
     {"minimax-01",
-     "if(in('MiniMaxForCausalLM', architectures), (rotary_dim | floor(attention.dim * "
+     "if(model_type == 'minimax', (rotary_dim | floor(attention.dim * "
      "(rope.partial | 1))) == attention.dim) == false",
      NULL, NULL,
      "partial_rotary_factor, rotary_dim: transformers' class turns heads as a whole, llama.cpp "
      "as much as they say" OTHER_RESULTS},
     {"mpt",
-     "if(in('MptForCausalLM', architectures), if((attn_config.alibi_bias_max | 8) == 8, "
+     "if(if(in('MptForCausalLM', architectures), true, in('MptModel', architectures)), "
+     "if((attn_config.alibi_bias_max | 8) == 8, "
      "attn_config.alibi | true, false)) == false",
      NULL, NULL,
      "attn_config.alibi, attn_config.alibi_bias_max: transformers' class computes with true and 8 "

@@ -93,6 +93,7 @@ NOT_EQUAL = {
     "gemma3n-dense": ("llama.cpp keeps 5 % of the first ten layers", None),
     "gemma3n-wide": ("llama.cpp has one width of all layers", None),
     "gemma4-heads": (None, "config.json has no place for the heads by layer"),
+    "minicpm3-null": ("llama.cpp computes with 1.4 and 256", "llama.cpp's file does not say it"),
     "minimax-part": ("llama.cpp turns a part of a head, transformers the whole", None),
     **dict.fromkeys(("minimax-m3-windows", "minimax-m3-dense"), ("llama.cpp looks at a part of the tokens in the layers with experts", PUBLISHED)),
     "minimax-m3-no-blocks": ("llama.cpp looks at other tokens", PUBLISHED),

@@ -84,7 +84,7 @@ static const char *const hybrid_defaults[] = {
     "if(has(attn_layer_indices), in(layer, attn_layer_indices), "
     "layer % attn_layer_period == attn_layer_offset))",
     "g.is_hybrid = if(has(g.layers), in('mamba', g.layers, '" LAYER_KINDS "'), true)",
-    "g.uses_rope = if(in('BambaForCausalLM', architectures), true, if(like_reference, g.is_hybrid "
+    "g.uses_rope = if(model_type == 'bamba', true, if(like_reference, g.is_hybrid "
     "== "
     "false, if(has(position_embedding_type), word(position_embedding_type, 'rope nope') == 'rope', "
     "g.is_hybrid == false)))",
