@@ -16,7 +16,8 @@ const tare_llama_class_row tare_llama_class_rows[] = {
      "num_attention_heads=32 num_hidden_layers=32 num_key_value_heads?=num_attention_heads "
      "rms_norm_eps=1e-05 rope_theta=12000000 rope_theta?=12000000 rope_default.factor=8 "
      "rope_default.high_freq_factor=4 rope_default.low_freq_factor=1 "
-     "rope_default.original_max_position_embeddings=8192 rope_default.rope_type='llama3'"},
+     "rope_default.original_max_position_embeddings=8192 rope_default.rope_theta=12000000 "
+     "rope_default.rope_type='llama3'"},
     {"arcee",
      "head_dim?=floor(hidden_size/num_attention_heads) hidden_size=2560 intermediate_size=18432 "
      "max_position_embeddings=4096 num_attention_heads=32 num_hidden_layers=32 "
@@ -442,7 +443,7 @@ const tare_llama_class_row tare_llama_class_rows[] = {
      "rope_theta?=1000000 rope_default.beta_fast=32 rope_default.beta_slow=1 "
      "rope_default.factor=16 rope_default.llama_4_scaling_beta=0.1 rope_default.mscale=1 "
      "rope_default.mscale_all_dim=1 rope_default.original_max_position_embeddings=16384 "
-     "rope_default.rope_type='yarn'"},
+     "rope_default.rope_theta=1000000 rope_default.rope_type='yarn'"},
     {"mistral",
      "head_dim?=floor(hidden_size/num_attention_heads) hidden_size=4096 intermediate_size=14336 "
      "max_position_embeddings=131072 num_attention_heads=32 num_hidden_layers=32 "
@@ -459,7 +460,7 @@ const tare_llama_class_row tare_llama_class_rows[] = {
      "rope_default.beta_slow=1 rope_default.factor=128 rope_default.llama_4_scaling_beta=0.1 "
      "rope_default.mscale=1 rope_default.mscale_all_dim=1 "
      "rope_default.original_max_position_embeddings=8192 rope_default.partial_rotary_factor=0.5 "
-     "rope_default.rope_type='yarn'"},
+     "rope_default.rope_theta=10000 rope_default.rope_type='yarn'"},
     {"mixtral",
      "hidden_size=4096 intermediate_size=14336 max_position_embeddings=131072 "
      "num_attention_heads=32 num_experts_per_tok=2 num_hidden_layers=32 num_key_value_heads=8 "

@@ -87,8 +87,10 @@ def rope_words(config_class):
     rope = config_class().to_dict().get("rope_parameters")
     if not isinstance(rope, dict) or rope.get("rope_type", "default") == "default":
         return []
-    return [f"rope_default.{k}={literal(v)}" for k, v in sorted(rope.items())
-            if is_plain(v) and k not in ("type", "rope_theta", "max_position_embeddings", "truncate")]
+    apart = {"type", "max_position_embeddings", "truncate"}
+    if (members_of(config_class, rope_theta=333.5) or {}).get("rope_theta") == 333.5:
+        apart.add("rope_theta")  # what stands beside them counts
+    return [f"rope_default.{k}={literal(v)}" for k, v in sorted(rope.items()) if is_plain(v) and k not in apart]
 
 
 def theta_of(config_class, value):

@@ -227,7 +227,9 @@ static const tare_llama_shape_row spark_back_shapes[] = {
 static const tare_llama_back spark_back = {
     .names = HF_DENSE "self_attn.g_proj", .config = spark_back_config, .shapes = spark_back_shapes};
 static const char *const seed_back_config[] = {
-    "model_type = 'seed_oss'", "attention_bias = has(tensors.attn_q.bias)",
+    "model_type = 'seed_oss'",
+    "head_dim = attention.key_length | floor(embedding_length / attention.head_count)",
+    "attention_bias = has(tensors.attn_q.bias)",
     "attention_out_bias = has(tensors.attn_output.bias)", NULL};
 static const tare_llama_back seed_back = {.names = HF_DENSE, .config = seed_back_config};
 static const char *const nemotron_back_config[] = {"model_type = 'nemotron'",
