@@ -20,8 +20,8 @@ typedef struct layers {
 /* Where blocks from leading_dense_block_count on are a mixture of experts, and no others are. */
 static const char dense_first[] =
     "afmoe bailingmoe2 cohere2moe deepseek deepseek2 deepseek2-ocr deepseek32 dots1 dots3note "
-    "ernie4_5-moe exaone-moe glm-dsa glm4moe hy_v4 kimi-k3 kimi-linear laguna lfm2moe minimax-m3 "
-    "mistral4";
+    "ernie4_5-moe exaone-moe glm-dsa glm4moe glm5-next hy_v4 kimi-k3 kimi-linear laguna lfm2moe "
+    "minimax-m3 mistral4";
 /* Where a list says which blocks are recurrent, or all but every n-th are; what only these have. */
 static const struct {
     const char *archs, *word;
@@ -371,6 +371,23 @@ static bool choice_fits(const layers *l, tare_error *why) {
            no_key(l, why, "attention.indexer.key_length", "it is not more than what turns");
 }
 
+/* Blocks of attention that choose tokens unless a list says that they take the choice of one before. */
+static bool choosers_fit(const layers *l, tare_error *why) {
+    static const char types[] = "attention.indexer.types";
+    const tare_value *list = key_of(l, types);
+    tare_array_walk walk;
+    if (!tare_str_is(l->architecture, "glm5-next")) return true;
+    const bool is_list = list && list->type == TARE_VALUE_ARRAY;
+    if (is_list) tare_array_begin(&walk, &list->as.a);
+    for (uint64_t i = 0; i < l->n; i++) {
+        const bool is_set = is_list ? next_is_set(&walk) : number_or(l, types, 1) > 0;
+        if (is_set && has(l, i, "attn_kv_a_mqa") && !has(l, i, "indexer.proj"))
+            return no_block(why, i, "indexer.proj",
+                            "it is missing: by the keys the block chooses tokens");
+    }
+    return true;
+}
+
 /* Whether each kind of block is there that llama.cpp fails without. */
 static bool has_window(const layers *l, tare_error *why) {
     static const char name[] = "attention.sliding_window_pattern";
@@ -635,9 +652,9 @@ bool tare_llama_layers_load(const tare_model *gguf, tare_str architecture, uint6
     return experts_fit(&l, why) && every_nth_fits(&l, why) && recurrence_fits(&l, why) &&
            attention_fits(&l, why) && single_fits(&l, why) && latent_fits(&l, why) &&
            routed_fits(&l, why) && compression_fits(&l, why) && choice_fits(&l, why) &&
-           listed_fits(&l, why) && shared_fits(&l, why) && turns_anywhere(&l, why) &&
-           is_mixed(&l, why) && has_window(&l, why) && norms_fit(&l, why) && squares_fit(&l, why) &&
-           expansion_fits(&l, why) && decoder_fits(&l, why) && values_fit(&l, why) &&
-           rotation_fits(&l, why) && widths_fit(&l, why) && gemma_fits(&l, why) &&
-           kda_fits(&l, why) && labels_fit(&l, why);
+           choosers_fit(&l, why) && listed_fits(&l, why) && shared_fits(&l, why) &&
+           turns_anywhere(&l, why) && is_mixed(&l, why) && has_window(&l, why) &&
+           norms_fit(&l, why) && squares_fit(&l, why) && expansion_fits(&l, why) &&
+           decoder_fits(&l, why) && values_fit(&l, why) && rotation_fits(&l, why) &&
+           widths_fit(&l, why) && gemma_fits(&l, why) && kda_fits(&l, why) && labels_fit(&l, why);
 }

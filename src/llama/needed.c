@@ -104,7 +104,7 @@ static const struct {
 } optional_by_block[] = {{"attn_norm", "modern-bert", true}, {"attn_rel_b", "t5 t5encoder", false}};
 /* Where the layers that predict more tokens are whole, or not there at all. */
 static const char whole_nextn[] = "bailingmoe3 deepseek32 exaone-moe exaone4 glm-dsa glm4 glm4moe "
-                                  "hy_v3 mimo2 nemotron_h_moe qwen35 qwen35moe step35";
+                                  "glm5-next hy_v3 mimo2 nemotron_h_moe qwen35 qwen35moe step35";
 /* Architectures whose blocks all predict more tokens, and are as others are. */
 static const char drafting[] = "gemma4-assistant";
 /* Architectures with blocks of one part alone. */
@@ -157,7 +157,8 @@ typedef struct search {
     const tare_llama_arch *arch;
     const char *side; /* "enc." of an encoder's blocks, "dec." of its decoder's; "" of most */
     uint64_t block;
-    char *name; /* the one that was looked for last */
+    bool predicts; /* the block predicts more tokens */
+    char *name;    /* the one that was looked for last */
     size_t size;
 } search;
 
@@ -194,6 +195,7 @@ static bool is_replaced(search *s, tare_str word) {
 static bool is_optional(const search *s, tare_str word) {
     if (tare_str_is(word, "output"))
         return !tare_llama_is_one_of(tare_str_of(s->arch->name), own_head);
+    if (s->predicts && tare_str_starts(word, TARE_STR("hc_"))) return true; /* one residual */
     if (tare_str_is(word, "token_embd") && !tare_llama_needs_embeddings(tare_str_of(s->arch->name)))
         return true;
     for (size_t i = 0; i < sizeof optional_by_block / sizeof *optional_by_block; i++)
@@ -274,7 +276,7 @@ static bool lacks(search *s) {
 static bool lacks_of_nextn(search *s, uint64_t n_nextn) {
     const uint64_t end = s->block + n_nextn;
     if (!tare_llama_is_one_of(tare_str_of(s->arch->name), whole_nextn)) return false;
-    for (; s->block < end; s->block++) {
+    for (s->predicts = true; s->block < end; s->block++) {
         unsigned listed, there;
         find_parts(s, &listed, &there);
         if (there == 1U << WHOLE) continue;
@@ -283,6 +285,7 @@ static bool lacks_of_nextn(search *s, uint64_t n_nextn) {
             if (!has(s, w)) return true;
         if (lacks(s)) return true;
     }
+    s->predicts = false;
     return false;
 }
 
