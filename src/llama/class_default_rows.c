@@ -190,7 +190,8 @@ const tare_llama_class_row tare_llama_class_rows[] = {
      "partial_rotary_factor=0.25 partial_rotary_factor?=0.25 rms_norm_eps=1e-06 "
      "rope_local_base_freq=10000 rope_local_base_freq?=10000 rope_theta=1000000 "
      "rope_theta?=1000000 sliding_window=512 tie_word_embeddings=true use_double_wide_mlp=false "
-     "vocab_size_per_layer_input=262144"},
+     "vocab_size_per_layer_input=262144 rope_default.partial_rotary_factor=0.25 "
+     "rope_default.rope_theta=1000000 rope_default.rope_type='proportional'"},
     {"gemma4_unified_text",
      "attention_k_eq_v=false head_dim=256 hidden_activation='gelu_pytorch_tanh' hidden_size=2304 "
      "intermediate_size=9216 max_position_embeddings=262144 num_attention_heads=8 "
@@ -198,7 +199,9 @@ const tare_llama_class_row tare_llama_class_rows[] = {
      "partial_rotary_factor=0.25 partial_rotary_factor?=0.25 rms_norm_eps=1e-06 "
      "rope_local_base_freq=10000 rope_local_base_freq?=10000 rope_theta=1000000 "
      "rope_theta?=1000000 sliding_window=1024 tie_word_embeddings=true "
-     "use_bidirectional_attention='vision' use_double_wide_mlp=false"},
+     "use_bidirectional_attention='vision' use_double_wide_mlp=false "
+     "rope_default.partial_rotary_factor=0.25 rope_default.rope_theta=1000000 "
+     "rope_default.rope_type='proportional'"},
     {"git",
      "hidden_size=768 intermediate_size=3072 layer_norm_eps=1e-12 max_position_embeddings=1024 "
      "num_attention_heads=12 num_hidden_layers=6"},

@@ -191,6 +191,12 @@ static const struct {
      "final_logit_softcapping: llama.cpp caps logits, which transformers does not do in models "
      "with an encoder" OTHER_RESULTS},
     {"gemma-embedding gemma3 gemma3n",
+     "if(has(rope_scaling.type), if(has(rope_scaling.rope_type), false, if(rope.type == 'default', "
+     "false, true)))",
+     NULL, NULL,
+     "rope_scaling.type: transformers looks at rope_type alone in this architecture, and does not "
+     "scale positions" OTHER_RESULTS},
+    {"gemma-embedding gemma3 gemma3n",
      "if(has(rope_parameters), if(has(rope_parameters.full_attention), false, "
      "has(rope_parameters.sliding_attention) == false))",
      NULL, NULL,

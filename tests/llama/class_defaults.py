@@ -85,7 +85,8 @@ def members_of(config_class, **given):
 def rope_words(config_class):
     """What a class assumes for rotary positions if config.json says nothing of them at all."""
     rope = config_class().to_dict().get("rope_parameters")
-    if not isinstance(rope, dict) or rope.get("rope_type", "default") == "default":
+    rope = rope.get("full_attention", rope) if isinstance(rope, dict) else {}
+    if rope.get("rope_type", "default") == "default":
         return []
     apart = {"type", "max_position_embeddings", "truncate"}
     if (members_of(config_class, rope_theta=333.5) or {}).get("rope_theta") == 333.5:
