@@ -276,7 +276,7 @@ const tare_llama_class_row tare_llama_class_rows[] = {
      "num_local_experts=num_experts|128 rms_norm_eps=1e-05 rope_theta=150000 sliding_window=128 "
      "swiglu_alpha=1.702 swiglu_limit=7 rope_default.beta_fast=32 rope_default.beta_slow=1 "
      "rope_default.factor=32 rope_default.original_max_position_embeddings=4096 "
-     "rope_default.rope_type='yarn'"},
+     "rope_default.rope_type='yarn' rope_default.truncate=false"},
     {"granite",
      "attention_multiplier=1 embedding_multiplier=1 hidden_size=4096 intermediate_size=11008 "
      "logits_scaling=1 max_position_embeddings=2048 num_attention_heads=32 num_hidden_layers=32 "

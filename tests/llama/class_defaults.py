@@ -88,7 +88,7 @@ def rope_words(config_class):
     rope = rope.get("full_attention", rope) if isinstance(rope, dict) else {}
     if rope.get("rope_type", "default") == "default":
         return []
-    apart = {"type", "max_position_embeddings", "truncate"}
+    apart = {"type", "max_position_embeddings"}
     if (members_of(config_class, rope_theta=333.5) or {}).get("rope_theta") == 333.5:
         apart.add("rope_theta")  # what stands beside them counts
     return [f"rope_default.{k}={literal(v)}" for k, v in sorted(rope.items()) if is_plain(v) and k not in apart]

@@ -105,9 +105,11 @@ static const char *const gemma4_defaults[] = {"head_dim = 256",
          "if(use_double_wide_mlp | false, if(layer < g.first_shared, intermediate_size, "          \
          "intermediate_size * 2))"},                                                               \
         {"attention.head_count_kv[layer_types]", I32,                                              \
-         "if(has(per_layer_config), at(per_layer_config, layer, 'num_key_value_heads') | "         \
-         "num_key_value_heads, if(attention_k_eq_v | false, if(has(num_global_key_value_heads), "  \
-         "if(" LAYER_WINDOW ", num_key_value_heads, num_global_key_value_heads))))"},              \
+         "if(has(per_layer_config), if(if(like_reference, has(at(per_layer_config, g.first_full, " \
+         "'num_key_value_heads')), true), at(per_layer_config, layer, 'num_key_value_heads') | "   \
+         "num_key_value_heads), if(if(like_reference, true, attention_k_eq_v | false), "           \
+         "if(has(num_global_key_value_heads), if(" LAYER_WINDOW                                    \
+         ", num_key_value_heads, num_global_key_value_heads))))"},                                 \
         {"rope.dimension_count", U32, "g.head_dim"}, {                                             \
         "rope.dimension_count_swa", U32,                                                           \
             "floor(head_dim * (rope_parameters.partial_rotary_factor | 1))"                        \

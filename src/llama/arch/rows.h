@@ -69,8 +69,8 @@
 #define LAYER_WINDOW "word(at(layer_types, layer), '" WINDOWS "') == 'sliding_attention'"
 /* llama.cpp stops where none of the layers has the window that the keys tell of. */
 #define WITH_WINDOWS                                                                               \
-    "if(has(layer_types), if(in('sliding_attention', layer_types, '" WINDOWS "'), "                \
-    "sliding_window), sliding_window)"
+    "if(like_reference, sliding_window, if(has(layer_types), if(in('sliding_attention', "          \
+    "layer_types, '" WINDOWS "'), sliding_window), sliding_window))"
 #define KEYS_WINDOW_BY_LAYER                                                                       \
     {"attention.sliding_window", U32, "sliding_window"}, {                                         \
         "attention.sliding_window_pattern[layer_types]", BOOL,                                     \

@@ -55,17 +55,21 @@ static const char *const laguna_defaults[] = {
 static const tare_llama_key laguna_keys[] = {
     KEY_VOCAB_SIZE,
     {"attention.head_count[]", I32, "l.heads"},
-    {"attention.sliding_window", U32, "if(sliding_window > 0, " WITH_WINDOWS ")"},
+    {"attention.sliding_window", U32,
+     "if(sliding_window > 0, if(has(layer_types), " WITH_WINDOWS ", if(like_reference, "
+     "sliding_window)))"},
     KEY_EXPERT_FFN,
     {"expert_shared_feed_forward_length", U32, "shared_expert_intermediate_size"},
     {"expert_weights_norm", BOOL, "true"},
     {"expert_weights_scale", F32, "moe_routed_scaling_factor | 1"},
     KEY_SIGMOID,
-    {"leading_dense_block_count", U32, "leading(mlp_layer_types, 'dense', 'dense sparse')"},
-    {"rope.dimension_count", U32, "floor(head_dim * (" LAGUNA_ROPE("full_attention") " | 1))"},
+    {"leading_dense_block_count", U32,
+     "if(has(mlp_layer_types), leading(mlp_layer_types, 'dense', 'dense sparse'), 1)"},
+    {"rope.dimension_count", U32,
+     "floor(head_dim * (" LAGUNA_ROPE("full_attention") " | if(has(rope_parameters), 1, 0.5)))"},
     {"rope.dimension_count_swa", U32,
-     "if(has(rope_parameters.sliding_attention), floor(head_dim * "
-     "(" LAGUNA_ROPE("sliding_attention") " | 1)))"},
+     "if(has(rope_parameters), if(has(rope_parameters.sliding_attention), floor(head_dim * "
+     "(" LAGUNA_ROPE("sliding_attention") " | 1))), head_dim)"},
     END_OF_KEYS};
 static const tare_llama_special_rule laguna_specials[] = {
     {.special = TARE_LLAMA_EOT, .text = "</assistant>", .is_late = true}};
@@ -76,9 +80,9 @@ static const tare_llama_key cohere2moe_keys[] = {
     {"logit_scale", F32, "logit_scale"},
     KEYS_WINDOW_BY_LAYER,
     {"attention.sliding_window_pattern[]", BOOL,
-     "if(like_reference, nothing, if(has(layer_types), nothing, if(has(sliding_window), if(layer < "
-     "(first_k_dense_replace | 0), (layer + 1) % (prefix_dense_sliding_window_pattern | 1), (layer "
-     "- (first_k_dense_replace | 0) + 1) % (sliding_window_pattern | 4)) > 0)))"},
+     "if(has(layer_types), nothing, if(has(sliding_window), if(layer < (first_k_dense_replace | "
+     "0), (layer + 1) % (prefix_dense_sliding_window_pattern | 1), (layer - (first_k_dense_replace "
+     "| 0) + 1) % (sliding_window_pattern | 4)) > 0))"},
     KEY_VOCAB_SIZE,
     {"expert_feed_forward_length", U32, "intermediate_size"},
     {"leading_dense_block_count", U32, DENSE_FIRST " | first_k_dense_replace | 0"},
