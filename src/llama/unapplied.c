@@ -190,12 +190,15 @@ static const struct {
      NULL, NULL,
      "final_logit_softcapping: llama.cpp caps logits, which transformers does not do in models "
      "with an encoder" OTHER_RESULTS},
-    {"gemma-embedding gemma3 gemma3n",
-     "if(has(rope_scaling.type), if(has(rope_scaling.rope_type), false, if(rope.type == 'default', "
-     "false, true)))",
+    {"gemma-embedding gemma3 gemma3n modern-bert olmo2",
+     "if(model_type == 'olmo2', false, if(has(rope_scaling.type), if(has(rope_scaling.rope_type), "
+     "false, if(rope.type == 'default', false, true))))",
      NULL, NULL,
      "rope_scaling.type: transformers looks at rope_type alone in this architecture, and does not "
      "scale positions" OTHER_RESULTS},
+    {"modern-bert", "if(has(rope_scaling.rope_type), rope_scaling.rope_type == 'default') == false",
+     NULL, NULL,
+     "rope_scaling: transformers scales the positions of layers with windows, too" OTHER_RESULTS},
     {"gemma-embedding gemma3 gemma3n",
      "if(has(rope_parameters), if(has(rope_parameters.full_attention), false, "
      "has(rope_parameters.sliding_attention) == false))",
@@ -268,6 +271,8 @@ static const struct {
      "index_topk: llama.cpp computes no numbers where no token is looked at"},
     {"modern-bert", "local_attention < 1", NULL, NULL,
      "local_attention: llama.cpp has no windows where it is 0" OTHER_RESULTS},
+    {"minimax-m3", "if(has(rope.partial), false, rotary_dim < head_dim)", NULL, NULL,
+     "rotary_dim: transformers turns heads as a whole without partial_rotary_factor" OTHER_RESULTS},
     {"minimax-m3", "index_topk_blocks < 1", NULL, NULL,
      "index_topk_blocks: llama.cpp looks at other tokens where it is 0" OTHER_RESULTS},
     {"hy_v4", "true", NULL, NULL,
@@ -293,7 +298,9 @@ static const struct {
      "the scaling of rotary positions: llama.cpp scales the scores of attention by it, too, in "
      "this "
      "architecture" OTHER_RESULTS},
-    {"step35", "if(has(rope_parameters), (rope.partial | 1) == 0.5) == false", NULL, NULL,
+    {"step35",
+     "if(has(rope_parameters), (rope.partial | 1) == 0.5, has(partial_rotary_factors)) == false",
+     NULL, NULL,
      "partial_rotary_factor of full_attention: llama.cpp turns half of a head" OTHER_RESULTS},
     {"step35", "if(has(query_pre_attn_scalar), if(query_pre_attn_scalar == head_dim, false, true))",
      NULL, NULL, "query_pre_attn_scalar: llama.cpp scales by the width of a head" OTHER_RESULTS},

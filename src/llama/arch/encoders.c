@@ -17,6 +17,8 @@ static const tare_llama_key nomic_moe_keys[] = {
     {"moe_every_n_layers", U32, "moe_every_n_layers"},
     {"expert_used_count", U32, "moe_top_k"},
     END_OF_KEYS};
+/* Of transformers' class, whose members have other names than the authors'. */
+static const char *const nomic_defaults[] = {"rope_theta = if(has(n_embd), nothing, 1000)", NULL};
 static const tare_llama_rule nomic_rules[] = {ENCODER_DROPS, END_OF_RULES};
 #define NOMIC_EXPERTS "view(num_local_experts | num_experts, n_inner, n_embd)"
 static const tare_llama_rule nomic_moe_rules[] = {
@@ -178,6 +180,7 @@ const tare_llama_arch tare_llama_family_encoders[] = {
      .tensors = "token_embd token_embd_norm token_types position_embd output_norm "
                 "attn_output_norm layer_output_norm " FUSED FFN,
      .optional = "position_embd output_norm",
+     .defaults = nomic_defaults,
      .keys = nomic_keys,
      .rules = nomic_rules,
      .is_bert = true,

@@ -33,9 +33,13 @@ static const tare_llama_rule grove_rules[] = {RULE_DROP("*.expert_bias"), GROVE_
                                               GROVE_CHUNK("gate_proj"), GROVE_CHUNK("up_proj"),
                                               END_OF_RULES};
 
+/* Where a list alone says which layers have windows. */
+#define LISTED_WINDOWS(when)                                                                       \
+    "if(" when ", if(has(layer_types), " WITH_WINDOWS ", if(like_reference, sliding_window)))"
+
 static const tare_llama_key mellum_keys[] = {
     KEY_EXPERT_FFN,
-    {"attention.sliding_window", U32, "if(use_sliding_window | true, " WITH_WINDOWS ")"},
+    {"attention.sliding_window", U32, LISTED_WINDOWS("use_sliding_window | true")},
     {"attention.sliding_window_pattern[layer_types]", BOOL,
      "if(use_sliding_window | true, " LAYER_WINDOW ")"},
     END_OF_KEYS};
@@ -55,9 +59,7 @@ static const char *const laguna_defaults[] = {
 static const tare_llama_key laguna_keys[] = {
     KEY_VOCAB_SIZE,
     {"attention.head_count[]", I32, "l.heads"},
-    {"attention.sliding_window", U32,
-     "if(sliding_window > 0, if(has(layer_types), " WITH_WINDOWS ", if(like_reference, "
-     "sliding_window)))"},
+    {"attention.sliding_window", U32, LISTED_WINDOWS("sliding_window > 0")},
     KEY_EXPERT_FFN,
     {"expert_shared_feed_forward_length", U32, "shared_expert_intermediate_size"},
     {"expert_weights_norm", BOOL, "true"},
