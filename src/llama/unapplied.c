@@ -53,6 +53,11 @@
 #define LLAMA4_LAYERS "'chunked_attention full_attention'"
 #define MAMBA2_ARCHS  "falcon-h1 granitehybrid mamba2"
 #define OTHER_RESULTS ", so results differ"
+/* Interleaved sections: of three frequencies each has one, until it has as many as it says. */
+#define SECTION(i) "at(rope.mrope_section, " i ")"
+#define FIRST_UNTURNED                                                                             \
+    "min(3 * " SECTION("0") ", min(3 * " SECTION("1") " + 1, 3 * " SECTION("2") " + 2))"
+#define TURNED_PAIRS "(attention.dim * (rope.partial | 1) / 2)"
 
 /* A formula that holds where llama.cpp computes something else, for each `layer` where it names one;
  * unless the architecture has this key, or tensor. */
@@ -271,6 +276,14 @@ static const struct {
      "index_topk: llama.cpp computes no numbers where no token is looked at"},
     {"modern-bert", "local_attention < 1", NULL, NULL,
      "local_attention: llama.cpp has no windows where it is 0" OTHER_RESULTS},
+    {"qwen35 qwen35moe qwen3vl qwen3vlmoe qwen4exp",
+     "if(has(rope.mrope_section), if(" FIRST_UNTURNED " < " SECTION("0") " + " SECTION(
+         "1") " + " SECTION("2") ", "
+                                 "pow(rope.theta, 0 - " FIRST_UNTURNED " / " TURNED_PAIRS
+                                 ") * max_position_embeddings > 1))",
+     NULL, NULL,
+     "mrope_section: llama.cpp does not turn what interleaved sections of other sizes leave "
+     "out" OTHER_RESULTS},
     {"minimax-m3", "if(has(rope.partial), false, rotary_dim < head_dim)", NULL, NULL,
      "rotary_dim: transformers turns heads as a whole without partial_rotary_factor" OTHER_RESULTS},
     {"minimax-m3", "index_topk_blocks < 1", NULL, NULL,

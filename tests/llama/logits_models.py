@@ -518,6 +518,7 @@ MODELS.update({
     "mpt-bias": of_kind("mpt", attn_config=dict(alibi_bias_max=16)),
     "step3p7-whole": in_text("step3p7", rope_parameters=dict(full_attention=dict(rope_type="default", rope_theta=50000.0),
                                                              sliding_attention=dict(rope_type="default", rope_theta=10000.0))),
+    "qwen3_5-sections": of_kind("qwen3_5", **rope(mrope_section=[2, 1, 5], partial_rotary_factor=0.25)),
     "seed-oss-heads": of_kind("seed-oss", head_dim=None),
     "t5-none": of_kind("t5", num_decoder_layers=0),
 })
