@@ -19,12 +19,12 @@
 #define TOPK_METHOD   "word(topk_method, 'greedy group_limited_greedy noaux_tc')"
 #define GELU_ARCHS                                                                                 \
     "bert bloom codeshell falcon gemma gemma2 gemma3 gemma-embedding gemma3n gemma4 "              \
-    "gemma4-assistant gpt2 gptneox grok jina-bert-v2 jina-bert-v3 modern-bert mpt phi2 starcoder " \
+    "gemma4-assistant gpt2 gptneox grok jina-bert-v2 jina-bert-v3 mpt phi2 starcoder "             \
     "spark2_5 starcoder2"
 #define SQUARED_ARCHS "arcee jais2 nemotron nemotron_h nemotron_h_moe plm"
 /* Whose activation no member of these names says, or whose keys say it. */
 #define OTHER_ARCHS                                                                                \
-    "apertus dbrx jais kimi-k3 lfm2 lfm2moe llada llada-moe minimax-m3 neo-bert "                  \
+    "apertus dbrx jais kimi-k3 lfm2 lfm2moe llada llada-moe minimax-m3 modern-bert neo-bert "      \
     "nomic-bert nomic-bert-moe openelm rwkv6 rwkv6qwen2 rwkv7 arwkv7 smallthinker t5 "             \
     "t5encoder talkie wavtokenizer-dec qwen refact"
 
@@ -144,6 +144,8 @@ static const struct {
      "layer_rope_theta: llama.cpp has one base of positions for all layers" OTHER_RESULTS},
     {GELU_ARCHS, OTHER_THAN(TARE_LLAMA_GELUS), NULL, NULL,
      "hidden_act: llama.cpp computes GELU in this architecture" OTHER_RESULTS},
+    {"modern-bert", OTHER_THAN(TARE_LLAMA_GELUS " silu relu reglu"), NULL, NULL,
+     "hidden_activation: llama.cpp computes GELU, SiLU or ReLU in this architecture" OTHER_RESULTS},
     {SQUARED_ARCHS, OTHER_THAN("relu2"), NULL, NULL,
      "hidden_act: llama.cpp computes the square of ReLU in this architecture" OTHER_RESULTS},
     {"!" GELU_ARCHS " " SQUARED_ARCHS " " OTHER_ARCHS, OTHER_THAN("silu"), NULL, NULL,
@@ -342,7 +344,9 @@ static const struct {
     {"qwen2vl", "(rms_norm_eps | 0) > 0.00002", NULL, NULL,
      "rms_norm_eps: llama.cpp does not read it in this architecture" OTHER_RESULTS},
     {"gemma-embedding gemma3 gemma3n mimo2 modern-bert step35",
-     "if(rope.type == 'yarn', if(has(rope.attention_factor), true, has(rope.mscale)))", NULL, NULL,
+     "if(rope.type == 'yarn', if(has(rope.attention_factor), true, if(rope.mscale | 0, "
+     "(rope.mscale_all_dim | 0) > 0)))",
+     NULL, NULL,
      "attention_factor, mscale: llama.cpp computes with them in another way in this "
      "architecture" OTHER_RESULTS},
     {"minicpm3 plm", "if(rope.type == 'yarn', (rope.mscale_all_dim | 0) > 0)", NULL, NULL,
@@ -372,7 +376,10 @@ static const struct {
      NULL, NULL,
      "alibi, parallel_attn: llama.cpp has rotary positions and attention beside the feed-forward "
      "network only" OTHER_RESULTS},
-    {NULL, "if(has(rope.type_swa), rope.type_swa == 'default') == false", NULL, NULL,
+    {NULL,
+     "if(if(has(layer_types), in('sliding_attention', layer_types), true), if(has(rope.type_swa), "
+     "rope.type_swa == 'default')) == false",
+     NULL, NULL,
      "rope_parameters.sliding_attention.rope_type: llama.cpp does not scale the positions of "
      "layers "
      "with windows" OTHER_RESULTS},

@@ -514,6 +514,7 @@ MODELS.update({
     "minimax-m3-no-blocks": in_text("minimax-m3", index_topk_blocks=0),
     "ministral3-all-dim": of_kind("ministral3", **rope(rope_type="yarn", factor=16.0, original_max_position_embeddings=16, mscale_all_dim=0.7,
                                                        llama_4_scaling_beta=0.1)),
+    **{f"modern-bert-{name}": of_kind("modern-bert", hidden_activation=name) for name in ("silu", "relu")},
     "modern-bert-no-window": of_kind("modern-bert", local_attention=0),
     "mpt-bias": of_kind("mpt", attn_config=dict(alibi_bias_max=16)),
     "step3p7-whole": in_text("step3p7", rope_parameters=dict(full_attention=dict(rope_type="default", rope_theta=50000.0),

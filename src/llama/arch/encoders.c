@@ -42,7 +42,9 @@ static const tare_llama_key modern_keys[] = {
     {"attention.sliding_window_pattern", U32, "global_attn_every_n_layers"},
     KEY_NO_SCALING,
     KEY_VOCAB_SIZE,
-    {"hidden_activation", TEXT, "hidden_activation"},
+    {"hidden_activation", TEXT, /* whose gate llama.cpp knows by another name */
+     "if(like_reference, hidden_activation, if(hidden_activation == 'relu', 'reglu', "
+     "hidden_activation))"},
     {"classifier.pooling_type", U32,
      "if(is_classifier, if(word(classifier_pooling | 'cls', 'cls mean') == 'mean', 1, 2))"},
     END_OF_KEYS};
@@ -69,7 +71,7 @@ static const char *const modern_back_config[] = {
     BACK_LAYER_TYPES " | if(has(attention.sliding_window), nothing, 'full_attention')",
     "global_rope_theta = rope.freq_base",
     "local_rope_theta = rope.freq_base_swa",
-    "hidden_activation = hidden_activation",
+    "hidden_activation = if(hidden_activation == 'reglu', 'relu', hidden_activation)",
     "classifier_bias = if(has(tensors.cls.bias), true)",
     "classifier_pooling = if(classifier.pooling_type == 1, 'mean', if(classifier.pooling_type == "
     "2, "
