@@ -130,6 +130,12 @@ static bool is_of_embeddings(const tare_llama_mapping *m) {
            head->pieces[0].source == embedding->pieces[0].source;
 }
 
+/* What a model with an encoder says beside its text model, which transformers takes. */
+static bool is_tied_outside(const tare_llama_mapping *m) {
+    const tare_json_node *said = tare_json_member(m->config.root, TARE_STR("tie_word_embeddings"));
+    return said && said->type == TARE_JSON_TRUE;
+}
+
 tare_status tare_llama_note_head(const tare_llama_mapping *m, tare_error *err) {
     tare_llama_value said =
         tare_llama_value_of(tare_llama_config_find(&m->config, TARE_STR("tie_word_embeddings")));
@@ -141,7 +147,7 @@ tare_status tare_llama_note_head(const tare_llama_mapping *m, tare_error *err) {
         return TARE_OK;
     if (said.kind == TARE_LLAMA_TEXT || said.kind == TARE_LLAMA_TREE)
         return tare_llama_wrong_kind("config.json: expected true or false", &said, err);
-    if (!(said.number > 0) && !has_head && !tare_llama_is_body(m))
+    if (!(said.number > 0) && !has_head && !tare_llama_is_body(m) && !is_tied_outside(m))
         warn(m,
              "tie_word_embeddings is false, and there is no head: llama.cpp takes the embeddings");
     if (said.number > 0 && has_head && !is_of_embeddings(m))
