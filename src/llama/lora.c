@@ -30,7 +30,6 @@ typedef struct lora {
     const tare_model *factors;
     tare_model *base; /* as llama.cpp has it; NULL: its tensors are not known */
     bool is_tied;     /* the head that is adapted is the embeddings */
-    bool is_conv;
     tare_peft_config config;
     tare_str arch;
     uint32_t made_file;
@@ -38,6 +37,7 @@ typedef struct lora {
     tare_made_file file;
     pair *pairs;
     size_t n_pairs;
+    tare_peft_left left; /* what PEFT would not load */
 } lora;
 
 static void free_lora(void *ctx) {
@@ -113,21 +113,47 @@ static tare_status add_factor_of(lora *l, int64_t i, const tare_peft_name *name,
     return TARE_OK;
 }
 
+/* Of which modules there are factors, before any is left out. */
+static tare_status see_modules(lora *l, tare_error *err) {
+    const tare_catalog *c = &l->factors->catalog;
+    tare_peft_name name;
+    for (size_t i = 0; i < c->n_tensors; i++) {
+        tare_peft_name_parse(&name, c->tensors[i].name);
+        if (name.part == TARE_PEFT_LEFT)
+            TARE_TRY(
+                tare_peft_targets_see(&l->config.targets, name.module, name.is_embedding, err));
+    }
+    tare_peft_targets_settle(&l->config.targets, false);
+    l->left.is_stale = l->config.targets.is_stale;
+    return TARE_OK;
+}
+
+static tare_status add_tensor(lora *l, int64_t i, tare_name_index *index, tare_arena *arena,
+                              tare_error *err) {
+    tare_peft_name name;
+    bool is_taken;
+    tare_peft_name_parse(&name, l->factors->catalog.tensors[i].name);
+    if (!tare_peft_is_factor(&name)) return check_other(l, i, &name, err);
+    TARE_TRY(
+        tare_peft_is_target(&is_taken, &l->config.targets, name.module, name.is_embedding, err));
+    if (is_taken) return add_factor_of(l, i, &name, index, arena, err);
+    if (name.part == TARE_PEFT_LEFT && l->left.n++ == 0) l->left.first = name.module;
+    return TARE_OK;
+}
+
 static tare_status find_pairs(lora *l, tare_arena *arena, tare_error *err) {
     const tare_catalog *c = &l->factors->catalog;
     tare_name_index index;
     l->pairs = TARE_NEW_ARRAY(arena, pair, c->n_tensors + 1);
     if (!l->pairs) return tare_fail(err, TARE_ERR_NOMEM, "adapter");
     TARE_TRY(tare_name_index_init(&index, arena, c->n_tensors + 1, err));
-    for (size_t i = 0; i < c->n_tensors; i++) {
-        tare_peft_name name;
-        tare_peft_name_parse(&name, c->tensors[i].name);
-        if (tare_peft_is_factor(&name))
-            TARE_TRY(add_factor_of(l, (int64_t)i, &name, &index, arena, err));
-        else
-            TARE_TRY(check_other(l, (int64_t)i, &name, err));
-    }
-    if (l->n_pairs == 0) return tare_fail(err, TARE_ERR_CORRUPT, "the adapter has no factors");
+    TARE_TRY(see_modules(l, err));
+    for (size_t i = 0; i < c->n_tensors; i++)
+        TARE_TRY(add_tensor(l, (int64_t)i, &index, arena, err));
+    if (l->n_pairs == 0)
+        return l->left.n ? tare_fail(err, TARE_ERR_UNSUPPORTED,
+                                     "nothing is left of the adapter: " TARE_PEFT_NO_TARGET)
+                         : tare_fail(err, TARE_ERR_CORRUPT, "the adapter has no factors");
     for (size_t k = 0; k < l->n_pairs; k++) TARE_TRY(check_pair(l, &l->pairs[k], err));
     return TARE_OK;
 }
@@ -152,15 +178,16 @@ static bool has_shape(const lora *l, const tare_model *base, pair p, bool is_tur
     return t && t->n_dims == 2 && t->dims[0] == dims[0] && t->dims[1] == dims[1];
 }
 
-/* Conv1D has its matrix turned. What adapter_config.json says of it (fan_in_fan_out) is true of some
- * modules only; the base's shapes tell, where they are not square. */
+/* Conv1D has its matrix turned. What the base is tells, and its shapes, where they are not square. */
 static void find_turned(lora *l, const tare_model *base) {
-    for (size_t k = 0; k < l->n_pairs; k++)
-        l->is_conv |= !l->pairs[k].is_turned && has_shape(l, base, l->pairs[k], true) &&
-                      !has_shape(l, base, l->pairs[k], false);
-    for (size_t k = 0; k < l->n_pairs && l->is_conv; k++)
-        if (has_shape(l, base, l->pairs[k], true) || !has_shape(l, base, l->pairs[k], false))
-            l->pairs[k].is_turned = true;
+    for (size_t k = 0; k < l->n_pairs; k++) {
+        pair *p = &l->pairs[k];
+        if (p->is_turned) continue; /* of embeddings */
+        const bool fits = has_shape(l, base, *p, false), fits_turned = has_shape(l, base, *p, true);
+        p->is_turned = fits != fits_turned
+                           ? fits_turned
+                           : tare_peft_is_conv1d(base, p->weight, l->config.is_transposed);
+    }
 }
 
 /* The base's config.json, and a tensor without data in the place of each weight. */
@@ -421,6 +448,8 @@ static size_t report_lost(tare_llama_mapping *m, const lora *l, bool is_ignored,
 /* Factors of the vision or audio encoder, and of other weights that llama.cpp has no use for, are
  * lost; with all of them lost there is no adapter. */
 static tare_status check_rest(tare_llama_mapping *m, const lora *l, tare_error *err) {
+    m->out->loss = tare_peft_loss(&l->left);
+    tare_peft_tell(&l->left, l->n_pairs, TARE_PEFT_CONFIG, m->options->context->report);
     const size_t n_lost = report_lost(m, l, false, "llama.cpp has no use for its weight"),
                  n_ignored = report_lost(m, l, true,
                                          "llama.cpp computes with its weight as it is, whatever "
@@ -460,17 +489,18 @@ static tare_status read_config(lora *l, tare_str text, tare_arena *arena,
                                const tare_allocator *allocator, tare_error *err) {
     const tare_status status = tare_peft_config_read(&l->config, text, arena, allocator, err);
     if (status != TARE_OK) tare_error_file(err, TARE_PEFT_CONFIG);
-    l->is_conv = l->config.is_transposed;
     const char *more =
         l->config.is_dora ? "use_dora: llama.cpp's adapters have no magnitudes of DoRA: merge it "
                             "into the base (`apply_adapter`)"
+        : l->config.has_base_biases
+            ? "bias: llama.cpp's adapters have no biases: merge it into the base (`apply_adapter`)"
         : l->config.has_biases
             ? "lora_bias: llama.cpp's adapters have no biases: merge it into the "
               "base (`apply_adapter`)"
         : l->config.parameters
             ? "target_parameters: factors of experts in one tensor are not written for llama.cpp: "
               "merge the adapter into the base (`apply_adapter`)"
-        : l->config.has_whole
+        : l->config.targets.whole.n
             ? "modules_to_save: llama.cpp's adapters have no whole modules: merge it "
               "into the base (`apply_adapter`)"
             : NULL;

@@ -8,6 +8,7 @@
 #include <tare/experimental/adapter.h>
 
 #include "model/catalog.h"
+#include "model/peft.h"
 
 struct tare_adapter_set {
     const tare_model *factors; /* whose tensors the pairs point to */
@@ -15,6 +16,8 @@ struct tare_adapter_set {
     const char *path;          /* for messages */
     tare_adapter *adapters;
     size_t n;
+    tare_peft_left left; /* what PEFT would not load */
+    bool is_peft;        /* matrices are taken as the base's modules have them */
     bool has_stacks;     /* some pairs are experts' parts of factors of stacks */
     bool has_flat_names; /* some modules are COMPONENT.NAME, with '_' for dots in NAME */
 };

@@ -60,3 +60,17 @@ bool tare_model_is_peft(const tare_model *m) {
     }
     return false;
 }
+
+bool tare_peft_is_conv1d(const tare_model *base, tare_str weight, bool stated) {
+    static const char *const types[] = {"gpt2", "openai-gpt", "imagegpt", "decision_transformer",
+                                        "clvp"};
+    static const char *const modules[] = {"c_attn.weight", "c_proj.weight", "c_fc.weight",
+                                          "q_attn.weight"};
+    const tare_str type = tare_model_architecture(base);
+    bool is_type = false, is_module = false;
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        is_type |= tare_str_is(type, types[i]);
+    for (size_t i = 0; i < sizeof modules / sizeof *modules; i++)
+        is_module |= tare_str_ends(weight, tare_str_of(modules[i]));
+    return type.len ? is_type && is_module : stated;
+}

@@ -29,38 +29,18 @@ static void patterns_free(const tare_peft_config *c, tare_peft_patterns *p) {
 void tare_peft_config_free(tare_peft_config *config) {
     patterns_free(config, &config->ranks);
     patterns_free(config, &config->alphas);
+    tare_peft_targets_free(&config->targets);
 }
 
-/* The expression of an entry, which has to match the end of a module's name at a dot. */
-static bool write_pattern(tare_buffer *out, tare_str text) {
-    tare_buffer_put_text(out, "^(?:.*[.])?(?:");
-    tare_buffer_put_str(out, text);
-    tare_buffer_put_text(out, ")$");
-    return tare_buffer_status(out, NULL) == TARE_OK;
-}
-
+/* The expression of an entry has to match the end of a module's name at a dot. */
 static bool add_pattern(reading *r, tare_peft_patterns *p, const tare_json_value *key,
                         double value) {
     const tare_allocator *allocator = r->config->allocator;
-    const tare_str text = tare_json_text(key, r->arena);
-    tare_buffer whole;
-    tare_buffer_init(&whole, allocator);
-    tare_pattern *made = NULL;
-    tare_error err = TARE_ERROR_NONE;
-    tare_status status = TARE_ERR_NOMEM;
-    if (text.ptr && write_pattern(&whole, text) &&
-        tare_grow(allocator, (void **)&p->list, &p->capacity, p->n + 1, sizeof *p->list))
-        status = tare_pattern_new(&made, (char *)whole.data, whole.size, allocator, &err);
-    tare_buffer_free(&whole);
-    if (status == TARE_ERR_NOMEM)
+    if (!tare_grow(allocator, (void **)&p->list, &p->capacity, p->n + 1, sizeof *p->list))
         return tare_json_fail(&r->j, TARE_ERR_NOMEM, TARE_NO_OFFSET, "pattern of modules");
-    if (status != TARE_OK) {
-        tare_json_fail(&r->j, TARE_ERR_UNSUPPORTED, key->offset, err.what);
-        memcpy(r->j.err.field, err.field, sizeof err.field);
-        return false;
-    }
-    p->list[p->n++] = (tare_peft_pattern){made, value};
-    return true;
+    tare_pattern *made = tare_peft_pattern_new(&r->j, key, "^(?:.*[.])?(?:", r->arena, allocator);
+    if (made) p->list[p->n++] = (tare_peft_pattern){made, value};
+    return made != NULL;
 }
 
 static bool read_number(reading *r, const tare_json_value *v, double *out, const char *what) {
@@ -72,6 +52,7 @@ static bool read_patterns(reading *r, const tare_json_value *v, tare_peft_patter
                           const char *what) {
     tare_json_value key, value;
     double number;
+    patterns_free(r->config, p); /* of two of a name Python takes the last */
     if (v->type == TARE_JSON_NULL) return true;
     if (v->type != TARE_JSON_OBJECT)
         return tare_json_fail(&r->j, TARE_ERR_CORRUPT, v->offset, what);
@@ -124,13 +105,11 @@ static bool is_plain_start(tare_str text) {
 
 /* Settings that may be on: those that are read, and those that say how an adapter was made or found. */
 static bool is_known(tare_str member) {
-    static const char *const known[] = {
-        "use_rslora",      "fan_in_fan_out",      "use_dora",         "lora_bias",
-        "modules_to_save", "rank_pattern",        "alpha_pattern",    "init_lora_weights",
-        "inference_mode",  "target_modules",      "exclude_modules",  "layers_to_transform",
-        "layers_pattern",  "auto_mapping",        "runtime_config",   "megatron_config",
-        "loftq_config",    "eva_config",          "corda_config",     "lora_ga_config",
-        "velora_config",   "ensure_weight_tying", "target_parameters"};
+    static const char *const known[] = {"use_rslora",     "fan_in_fan_out", "use_dora",
+                                        "lora_bias",      "inference_mode", "init_lora_weights",
+                                        "auto_mapping",   "runtime_config", "megatron_config",
+                                        "loftq_config",   "eva_config",     "corda_config",
+                                        "lora_ga_config", "velora_config",  "ensure_weight_tying"};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (tare_str_is(member, known[i])) return true;
     return false;
@@ -152,9 +131,9 @@ static const char *obstacle(tare_str member, tare_str text) {
     };
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
         if (tare_str_is(member, refused[i].name)) return refused[i].what;
-    if (tare_str_is(member, "bias") && !tare_str_is(text, "none"))
-        return "bias: expected \"none\"; PEFT saves the others under names that do not say whose "
-               "they are";
+    if (tare_str_is(member, "bias") && !tare_str_is(text, "none") && !tare_str_is(text, "all") &&
+        !tare_str_is(text, "lora_only"))
+        return "bias: expected \"none\", \"all\" or \"lora_only\"";
     if (tare_str_is(member, "init_lora_weights") && !is_plain_start(text))
         return "init_lora_weights: changes the base, convert the adapter to a plain one first";
     return NULL;
@@ -185,7 +164,8 @@ static bool read_switch(reading *r, const tare_json_value *key, const tare_json_
     } switches[] = {{"use_rslora", &c->is_rslora},
                     {"fan_in_fan_out", &c->is_transposed},
                     {"use_dora", &c->is_dora},
-                    {"lora_bias", &c->has_biases}};
+                    {"lora_bias", &c->has_biases},
+                    {"ensure_weight_tying", &c->targets.is_tied}};
     for (size_t i = 0; i < sizeof switches / sizeof *switches; i++) {
         if (!tare_json_is(key, switches[i].name)) continue;
         *switches[i].out = v->type == TARE_JSON_TRUE;
@@ -223,12 +203,16 @@ static bool read_member(reading *r, const tare_json_value *key) {
     tare_peft_config *c = r->config;
     tare_json_value v;
     tare_str raw;
+    bool is_one;
     tare_json_next(&r->j, &v);
     if (tare_json_is(key, "rank_pattern"))
         return read_patterns(r, &v, &c->ranks, "rank_pattern: expected an object of numbers");
     if (tare_json_is(key, "alpha_pattern"))
         return read_patterns(r, &v, &c->alphas, "alpha_pattern: expected an object of numbers");
     if (tare_json_is(key, "target_parameters")) return read_parameters(r, &v);
+    if (!tare_peft_targets_read(&is_one, &c->targets, &r->j, key, &v, r->arena, c->allocator))
+        return false;
+    if (is_one) return true;
     if (tare_json_is(key, "r"))
         return r->has_rank = read_number(r, &v, &c->rank, "r: expected a number above 0");
     if (tare_json_is(key, "lora_alpha"))
@@ -242,7 +226,8 @@ static bool read_member(reading *r, const tare_json_value *key) {
     }
     if (!read_switch(r, key, &v)) return false;
     if (!tare_json_skip(&r->j, &v, &raw)) return false;
-    if (tare_json_is(key, "modules_to_save")) c->has_whole = !is_nothing(&v, raw);
+    if (tare_json_is(key, "bias"))
+        c->has_base_biases = !is_nothing(&v, raw) && !tare_json_is(&v, "none");
     return check_refused(r, key, &v, raw);
 }
 
@@ -258,6 +243,8 @@ static tare_status read_all(reading *r, tare_error *err) {
                        !r->is_lora    ? "peft_type: missing"
                        : !r->has_rank ? "r: missing"
                                       : "lora_alpha: missing");
+    const char *fault = tare_peft_targets_fault(&r->config->targets);
+    if (fault) tare_json_fail(&r->j, TARE_ERR_UNSUPPORTED, 0, fault);
     return tare_json_status(&r->j, err);
 }
 

@@ -13,6 +13,10 @@ void tare_strict_remember(tare_strict *s, const tare_finding *finding, const cha
     s->item_name = finding->item_name;
 }
 
+void tare_strict_loss(tare_strict *s, const tare_finding *loss) {
+    if (loss->code) tare_strict_remember(s, loss, loss->text.ptr);
+}
+
 void tare_strict_note(tare_strict *s, const tare_finding *finding, const char *what,
                       const char *format, ...) {
     char text[512];
@@ -39,7 +43,7 @@ void tare_strict_left_out(tare_strict *s, const tare_model *m) {
     for (size_t i = 0; i < m->n_left_out; i++) tare_report_remove(s->report, m->left_out[i].code);
     for (size_t i = 0; i < m->n_left_out; i++)
         tare_strict_file(s, m->left_out[i].name, m->left_out[i].why);
-    if (m->loss.code) tare_strict_remember(s, &m->loss, m->loss.text.ptr);
+    tare_strict_loss(s, &m->loss);
 }
 
 tare_status tare_strict_check(const tare_strict *s, tare_error *err) {

@@ -27,6 +27,8 @@ void tare_strict_note(tare_strict *strict, const tare_finding *finding, const ch
                       const char *format, ...) __attribute__((format(printf, 4, 5)));
 /* Remembers a loss that is in the report already. */
 void tare_strict_remember(tare_strict *strict, const tare_finding *finding, const char *what);
+/* The same of what a model or an adapter has lost; without a code that is nothing. */
+void tare_strict_loss(tare_strict *strict, const tare_finding *loss);
 /* A file that the output does not have. */
 void tare_strict_file(tare_strict *strict, tare_str name, const char *why);
 /* What opening or making the model lost and reported at that time: files that it left out, keys and

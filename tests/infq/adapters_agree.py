@@ -68,7 +68,7 @@ def write_peft(folder, tensors, **config):
     os.makedirs(folder, exist_ok=True)
     write(folder + "/adapter_model.safetensors", safetensors(tensors))
     whole = {"peft_type": "LORA", "r": 4, "lora_alpha": 8, "bias": "none", "use_dora": False,
-             "modules_to_save": None, "target_modules": ["q_proj"], "init_lora_weights": True,
+             "modules_to_save": None, "target_modules": None, "init_lora_weights": True,
              "rank_pattern": {}, "alpha_pattern": {}, **config}
     write(folder + "/adapter_config.json", json.dumps(whole).encode())
 

@@ -83,19 +83,20 @@ class Case:
         self.expect(f"{title}: keys", keys["general.type"] == "adapter" and keys["adapter.type"] == "lora" and
                     abs(keys["adapter.lora.alpha"] - alpha) < 1e-4)
 
-    def merge(self, factors, **config):
+    def merge(self, factors, model="llama", **config):
         """One way: into the base as Hugging Face has it."""
-        base, adapter, out = (os.path.join(self.folder, n) for n in ("llama", "adapter", "merged"))
+        base, adapter, out = (os.path.join(self.folder, n) for n in (model, "adapter", "merged"))
         for old in (adapter, out):
             shutil.rmtree(old, ignore_errors=True)
-        tiny_models.write(base, "llama")
+        tiny_models.write(base, model)
         write_adapter(adapter, factors, **config)
         run = subprocess.run([self.tare, "convert", base, out, "--to", "hf", "--type", "f32", "--apply-adapter", adapter, "--quiet", "--no-sync"],
                              capture_output=True, text=True)
         return run, base, out
 
-    def merged(self, title, factors, others, **config):
-        """What PEFT's formulas make of the base; `others`: a magnitude of so many rows for each pair, whole tensors."""
+    def merged(self, title, factors, others, taken=None, turned=False, **config):
+        """What PEFT's formulas make of the base; `others`: a magnitude of so many rows for each pair, whole tensors; `taken`: the
+        modules whose factors count, all but the embeddings' may lie turned."""
         r, n = np.random.default_rng(7), others.get("magnitude")
         modules = sorted({name[:name.index(".lora_")] for name in factors})
         rest = {m + ".lora_magnitude_vector": 1 + r.random(n).astype(np.float32) for m in modules if n}
@@ -106,12 +107,13 @@ class Case:
             return
         had, has = (read_numbers(os.path.join(d, "model.safetensors")) for d in (base, out))
         scale = 16 / (2 if config.get("use_rslora") else 4)
-        for m in modules:
-            w = had[m + ".weight"] + scale * factors[m + ".lora_B.weight"] @ factors[m + ".lora_A.weight"]
+        for m in modules if taken is None else taken:
+            product = scale * factors[m + ".lora_B.weight"] @ factors[m + ".lora_A.weight"]
+            w = had[m + ".weight"] + (product.T if turned else product)
             if n:
                 w *= (rest[m + ".lora_magnitude_vector"] / np.linalg.norm(w, axis=1))[:, None]
             had[m + ".weight"] = w
-        had.update({name: x for name, x in rest.items() if name in had})
+        had.update({name.replace(".base_layer.", "."): x for name, x in rest.items() if name.replace(".base_layer.", ".") in had})
         for name, x in had.items():
             self.expect(f"{title}: {name}", x.shape == has[name].shape and np.abs(x - has[name]).max() < 1e-5)
 
@@ -185,6 +187,49 @@ def main():
     case.merged("DoRA", q, {"magnitude": 64}, use_dora=True)
     case.merged("DoRA by a scale", {**q, **down}, {"magnitude": 64}, use_dora=True, use_rslora=True)
     case.merged("a whole module", q, {"model.norm.weight": 64, "lm_head.weight": (320, 64)}, modules_to_save=["lm_head", "norm"])
+    three, (at_q, at_v, at_down) = {**q, **v, **down}, [list(x)[0][:-len(".lora_A.weight")] for x in (q, v, down)]
+    upper = {k.replace("layers.0", "layers.1"): x for k, x in q.items()}
+    at_upper = at_q.replace("layers.0", "layers.1")
+    for title, taken, config in (
+            ("modules", [at_q], dict(target_modules=["q_proj"])),
+            ("a module by its whole name", [at_v], dict(target_modules=[at_v])),
+            ("an end that is no name", [at_down], dict(target_modules=["proj", "mlp.down_proj"])),
+            ("an expression of modules", [at_q, at_v], dict(target_modules=r".*self_attn\.[qv]_proj")),
+            ("all that is linear", [at_q, at_v, at_down], dict(target_modules="all-linear")),
+            ("modules left out", [at_q, at_down], dict(target_modules=["q_proj", "v_proj", "down_proj"], exclude_modules=["v_proj"])),
+            ("an expression of those left out", [at_down], dict(exclude_modules=r".*\.self_attn\..*")),
+            ("an expression of a part", [at_q, at_v, at_down], dict(exclude_modules="self_attn")),
+            ("names of other modules", [at_q, at_v, at_down], dict(target_modules=["up_proj"])),
+            ("no list of those left out", [at_q, at_v, at_down], dict(exclude_modules=[], layers_to_transform=[], layers_pattern=[]))):
+        case.merged(title, three, {}, taken, **config)
+    both = {**q, **upper, **down}
+    for title, taken, config in (
+            ("a layer", [at_upper], dict(layers_to_transform=1)),
+            ("layers", [at_q, at_down], dict(layers_to_transform=[0, 7])),
+            ("layers of a list", [at_upper], dict(layers_to_transform=[1], layers_pattern="layers")),
+            ("layers of lists", [at_upper], dict(layers_to_transform=[1], layers_pattern=["h", "layers"])),
+            ("a whole name is of any layer", [at_q, at_upper], dict(layers_to_transform=[1], target_modules=[at_q, "q_proj"]))):
+        case.merged(title, both, {}, taken, **config)
+    case.merged("DoRA of some", three, {"magnitude": 64}, [at_q, at_down], use_dora=True, exclude_modules=["v_proj"])
+    case.merged("fan_in_fan_out of a Linear", three, {}, fan_in_fan_out=True)
+    for stated in (True, False):
+        case.merged(f"a square Conv1D, fan_in_fan_out {stated}", square, {}, turned=True, model="gpt2", fan_in_fan_out=stated)
+        case.accepted(f"a square Conv1D for llama.cpp, {stated}", "gpt2", square, two("attn_output", square), 16, fan_in_fan_out=stated)
+        case.accepted(f"Linears, fan_in_fan_out {stated}", "llama", three, wanted, 16, fan_in_fan_out=stated)
+    qkv, bias = {**q, **v}, {P + "self_attn.q_proj.base_layer.bias": (64,), P + "self_attn.k_proj.bias": (32,)}
+    case.merged("biases of the base", qkv, bias, model="qwen2", bias="all")
+    case.refused("biases for llama.cpp", "bias", "qwen2", {**q, P + "self_attn.q_proj.base_layer.bias": np.ones(64, np.float32)}, bias="lora_only")
+    case.accepted("modules for llama.cpp", "llama", {**both, **v}, two("ffn_down", down), 16, layers_to_transform=[0], exclude_modules=["self_attn.v_proj", at_q])
+    for title, config in (("no such layer", dict(layers_to_transform=[9])), ("another list", dict(layers_to_transform=[0], layers_pattern=["h"])),
+                          ("all left out", dict(exclude_modules=["q_proj"]))):
+        case.unmerged(title, "nothing is left of the adapter", q, **config)
+        case.refused(title + " for llama.cpp", "nothing is left of the adapter", "llama", q, **config)
+    case.unmerged("layers of an expression", "target_modules is a text", q, target_modules=".*q_proj", layers_to_transform=[0])
+    case.unmerged("a list of no layers", "without layers_to_transform", q, layers_pattern=["layers"])
+    case.unmerged("a list by an expression", "not expressions", q, layers_to_transform=[0], layers_pattern=["h|layers"])
+    case.unmerged("layers that are none", "expected whole numbers", q, layers_to_transform=["0"])
+    for name in ("target_modules", "exclude_modules", "modules_to_save", "layers_pattern"):
+        case.unmerged("no names", name, q, **{name: [7]})
     case.unmerged("no magnitudes", "magnitudes are missing", q, use_dora=True)
     case.unmerged("magnitudes that nothing names", "use_dora", {**q, P + "self_attn.q_proj.lora_magnitude_vector": np.ones(64, np.float32)})
     case.unmerged("too few magnitudes", "magnitudes are not as many", {**q, P + "self_attn.q_proj.lora_magnitude_vector": np.ones(60, np.float32)}, use_dora=True)

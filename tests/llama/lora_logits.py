@@ -55,6 +55,8 @@ ADAPTERS = {
     "experts-down": ("mixtral", dict(STACKS, target_parameters=["experts.down_proj"]), MERGED),
     "experts-router": ("qwen3-moe", dict(STACKS, target_parameters=["mlp.gate.weight", "experts.gate_up_proj"]), MERGED),
     "biases": ("starcoder2", dict(DENSE, lora_bias=True), MERGED),
+    "base-biases": ("qwen2", dict(target_modules=["q_proj", "down_proj"], bias="all"), MERGED),
+    "base-biases-of-some": ("starcoder2", dict(target_modules=["q_proj", "c_fc"], bias="lora_only", exclude_modules=["layers.1.self_attn.q_proj"]), MERGED),
     "biases-scaled": ("qwen2", dict(target_modules=["q_proj", "v_proj"], lora_bias=True, use_rslora=True), MERGED),
 }
 
@@ -72,7 +74,7 @@ def adapt(folder, name, ids):
         for path, p in model.named_parameters():
             if "magnitude" in path:
                 p.mul_(1 + 0.2 * torch.rand(p.shape, generator=g))
-            elif re.search("lora_|modules_to_save", path):
+            elif re.search("lora_|modules_to_save", path) or (path.endswith(".bias") and p.requires_grad):
                 p.add_(0.3 * torch.randn(p.shape, generator=g))
         model.save_pretrained(folder + ".lora")
         return model(input_ids=torch.tensor([ids])).logits[0].numpy()

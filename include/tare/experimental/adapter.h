@@ -45,9 +45,10 @@ typedef struct tare_adapter {
 /* Opens the adapters of a path:
  * - a PEFT directory (adapter_config.json, adapter_model.safetensors), or its safetensors file: A
  * is lora_B, B is lora_A, the scale lora_alpha / r, or lora_alpha / sqrt(r) with use_rslora, after
- *   rank_pattern and alpha_pattern; fan_in_fan_out, embeddings, DoRA, biases of factors and modules
- *   that were saved whole are known. UNSUPPORTED: settings with another meaning, another method than
- *   LoRA;
+ *   rank_pattern and alpha_pattern; embeddings, DoRA, biases and modules that were saved whole are
+ *   known. Pairs of modules that the configuration gives no factors to are left out, which whoever uses
+ *   the set reports ("adapter.not-targeted"). UNSUPPORTED: settings with another meaning, another
+ *   method than LoRA;
  * - a safetensors file with the tensors A and B, a and b, or adapter.A and adapter.B, in any case
  * of letters; either may be A, which the shapes tell. CORRUPT: they do not;
  * - a safetensors file of kohya's scripts, of diffusers or of MLX, or MLX's directory

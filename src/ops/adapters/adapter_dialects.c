@@ -157,7 +157,7 @@ static tare_status scale_of_header(bool *is_stated, reading *r, tare_adapter *a,
     if (status == TARE_OK)
         status = tare_peft_numbers(&rank, &alpha, &config, tare_str_cut(a->name, component.len + 1),
                                    err);
-    if (status == TARE_OK && (config.is_dora || config.has_biases || config.has_whole ||
+    if (status == TARE_OK && (config.is_dora || config.has_biases || config.targets.whole.n ||
                               config.parameters || config.is_transposed || rank != (double)a->rank))
         status = tare_fail(err, TARE_ERR_UNSUPPORTED,
                            METADATA ": the file does not have what it says, or in another form");

@@ -90,18 +90,49 @@ static tare_status name_bias(tare_str *module, tare_arena *arena, tare_error *er
     return TARE_OK;
 }
 
+/* Whether PEFT takes a factor of a module; of those that it leaves out the first is remembered. */
+static tare_status check_target(bool *is_taken, const reading *r, const tare_peft_name *name,
+                                size_t i, tare_error *err) {
+    const bool is_expert = r->notes && r->notes[i].key.len;
+    *is_taken = true;
+    if (name->part == TARE_PEFT_BASE || name->part == TARE_PEFT_WHOLE || is_expert) return TARE_OK;
+    TARE_TRY(
+        tare_peft_is_target(is_taken, &r->config.targets, name->module, name->is_embedding, err));
+    if (!*is_taken && name->part == TARE_PEFT_LEFT && r->set->left.n++ == 0)
+        r->set->left.first = name->module;
+    return TARE_OK;
+}
+
+/* What is to be done with a tensor; *is_taken false: nothing. Trained biases of the base come under names
+ * of their own where their module has factors, and take the place of the base's. */
+static tare_status kind_of(tare_adapter_kind *kind, bool *is_taken, const reading *r,
+                           tare_peft_name *name, size_t i, tare_arena *arena, tare_error *err) {
+    *kind = TARE_ADAPTER_PAIR;
+    *is_taken = !(r->notes && r->notes[i].is_stack);
+    if (*is_taken) TARE_TRY(check_target(is_taken, r, name, i, err));
+    if (!*is_taken) return TARE_OK;
+    if (name->part == TARE_PEFT_WHOLE) *kind = TARE_ADAPTER_WHOLE;
+    if (name->part == TARE_PEFT_BASE) {
+        const tare_str bias = TARE_STR(TARE_PEFT_BASE_BIAS);
+        *is_taken = r->config.has_base_biases && tare_str_ends(name->module, bias);
+        if (!*is_taken) return TARE_OK; /* the base has it */
+        *kind = TARE_ADAPTER_WHOLE;
+        name->module.len -= bias.len;
+        return name_bias(&name->module, arena, err);
+    }
+    if (name->part != TARE_PEFT_BIAS) return TARE_OK;
+    *kind = TARE_ADAPTER_SUM;
+    return name_bias(&name->module, arena, err);
+}
+
 static tare_status add_tensor(reading *r, size_t i, tare_arena *arena, tare_error *err) {
     const tare_tensor *t = &r->m->catalog.tensors[i];
     tare_peft_name name;
-    tare_adapter_kind kind = TARE_ADAPTER_PAIR;
+    tare_adapter_kind kind;
+    bool is_taken;
     tare_peft_name_parse(&name, t->name);
-    if (name.part == TARE_PEFT_BASE) return TARE_OK; /* which the base has */
-    if (r->notes && r->notes[i].is_stack) return TARE_OK;
-    if (name.part == TARE_PEFT_WHOLE) kind = TARE_ADAPTER_WHOLE;
-    if (name.part == TARE_PEFT_BIAS) {
-        kind = TARE_ADAPTER_SUM;
-        TARE_TRY(name_bias(&name.module, arena, err));
-    }
+    TARE_TRY(kind_of(&kind, &is_taken, r, &name, i, arena, err));
+    if (!is_taken) return TARE_OK;
     tare_adapter *a = adapter_of(r, name.module, kind);
     const tare_tensor **place = place_of(a, name.part);
     if (*place || a->kind != kind)
@@ -109,6 +140,22 @@ static tare_status add_tensor(reading *r, size_t i, tare_arena *arena, tare_erro
     *place = t;
     if (r->notes && r->notes[i].key.len) r->keys[a - r->set->adapters] = r->notes[i].key;
     if (tare_peft_is_factor(&name)) a->is_transposed = name.is_embedding || r->config.is_transposed;
+    return TARE_OK;
+}
+
+/* Of which modules there are factors, before any is left out. */
+static tare_status see_modules(reading *r, tare_error *err) {
+    const tare_catalog *c = &r->m->catalog;
+    tare_peft_name name;
+    for (size_t i = 0; i < c->n_tensors; i++) {
+        if (r->notes && (r->notes[i].is_stack || r->notes[i].key.len)) continue;
+        tare_peft_name_parse(&name, c->tensors[i].name);
+        if (name.part == TARE_PEFT_LEFT)
+            TARE_TRY(
+                tare_peft_targets_see(&r->config.targets, name.module, name.is_embedding, err));
+    }
+    tare_peft_targets_settle(&r->config.targets, r->config.parameters != NULL);
+    r->set->left.is_stale = r->config.targets.is_stale;
     return TARE_OK;
 }
 
@@ -130,11 +177,21 @@ static tare_status collect(reading *r, tare_arena *arena, tare_error *err) {
 
 /* Kinds of tensors that the configuration tells of, and the file has none of. */
 static tare_status check_kinds(const reading *r, tare_error *err) {
-    bool has[TARE_ADAPTER_WHOLE + 1] = {false};
-    for (size_t i = 0; i < r->set->n; i++) has[r->set->adapters[i].kind] = true;
-    if (r->config.has_whole && !has[TARE_ADAPTER_WHOLE])
+    bool has[TARE_ADAPTER_WHOLE + 1] = {false}, has_base_bias = false;
+    for (size_t i = 0; i < r->set->n; i++) {
+        const tare_adapter *a = &r->set->adapters[i];
+        has[a->kind] = true;
+        has_base_bias |= a->kind == TARE_ADAPTER_WHOLE && tare_str_ends(a->name, TARE_STR(".bias"));
+    }
+    if (r->config.targets.whole.n && !has[TARE_ADAPTER_WHOLE])
         return tare_fail(err, TARE_ERR_CORRUPT,
                          "modules_to_save: the file has none of these modules");
+    if (r->set->left.n && !has[TARE_ADAPTER_PAIR])
+        return tare_fail(err, TARE_ERR_UNSUPPORTED,
+                         "nothing is left of the adapter: " TARE_PEFT_NO_TARGET);
+    if (r->config.has_base_biases && !has_base_bias)
+        return tare_fail(err, TARE_ERR_UNSUPPORTED,
+                         "bias: biases of the base were trained, and the file has none");
     if (r->config.has_biases && !has[TARE_ADAPTER_SUM])
         return tare_fail(err, TARE_ERR_CORRUPT, "lora_bias: the file has no biases");
     return TARE_OK;
@@ -157,8 +214,10 @@ static tare_status take_apart(reading *r, tare_model *m, tare_error *err) {
 tare_status tare_adapters_of_peft(tare_adapter_set *set, tare_model *m, tare_str text,
                                   tare_error *err) {
     reading r = {.set = set, .m = m};
+    set->is_peft = true;
     tare_status status = tare_peft_config_read(&r.config, text, &m->arena, m->allocator, err);
     if (status == TARE_OK) status = take_apart(&r, m, err);
+    if (status == TARE_OK) status = see_modules(&r, err);
     if (status == TARE_OK) status = collect(&r, &m->arena, err);
     if (status == TARE_OK) status = check_kinds(&r, err);
     for (size_t i = 0; status == TARE_OK && i < set->n; i++) {

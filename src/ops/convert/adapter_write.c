@@ -462,6 +462,8 @@ static tare_status fill(writing *w, const tare_context *context, tare_error *err
     *layout = (tare_layout){.is_big_endian = tare_model_is_big_endian(w->use->set->factors)};
     w->m->catalog.layout = layout;
     w->m->format = "adapter";
+    w->m->loss = tare_peft_loss(&w->use->set->left);
+    tare_peft_tell(&w->use->set->left, w->use->set->n, w->use->set->path, context->report);
     TARE_TRY(tare_model_share_files(w->m, w->use->set->factors, err));
     TARE_TRY(collect(w, err));
     TARE_TRY(name_modules(w, err));

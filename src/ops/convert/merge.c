@@ -20,6 +20,7 @@
 #include "base/str.h"
 #include "encoding/low_rank.h"
 #include "model/adapter_set.h"
+#include "model/peft.h"
 #include "ops/mix/roles.h"
 
 #define PIECE ((uint64_t)1 << 16) /* elements of a factor read at a time */
@@ -87,7 +88,7 @@ static tare_status check_pair(const part *p, const tare_model *in, tare_report *
         return tare_fail(err, TARE_ERR_ARG,
                          "its product differs in shape from the tensor to be changed");
     }
-    if (a->magnitude && (!is_whole || a->rows != p->adapter->rows))
+    if (a->magnitude && (!is_whole || a->rows * a->cols != p->adapter->rows * p->adapter->cols))
         return tare_fail(err, TARE_ERR_UNSUPPORTED,
                          "DoRA of a matrix that is a part of its tensor, or several tensors");
     const tare_model *factors = p->set->factors;
@@ -129,6 +130,21 @@ static void turn(tare_adapter *a) {
     a->is_transposed = !a->is_transposed;
     a->rows = a->cols;
     a->cols = rows;
+}
+
+/* Matrices of PEFT's lie as the base's modules have them. */
+static void turn_conv1d(part *p, const tare_model *in) {
+    const tare_adapter *a = p->adapter;
+    tare_peft_name name;
+    if (!p->set->is_peft || a->kind != TARE_ADAPTER_PAIR || p->place.is_in_stack) return;
+    tare_peft_name_parse(&name, a->a->name);
+    if (name.is_embedding) return;
+    bool is_turned = tare_peft_is_conv1d(in, in->catalog.tensors[p->tensor].name, a->is_transposed);
+    const uint64_t rows = a->is_transposed ? a->cols : a->rows,
+                   cols = a->is_transposed ? a->rows : a->cols;
+    if (rows != cols && rows == p->place.rows && cols == p->place.cols) is_turned = false;
+    if (rows != cols && rows == p->place.cols && cols == p->place.rows) is_turned = true;
+    if (is_turned != a->is_transposed) turn(&p->product);
 }
 
 /* The product as its place has it. In a stack of experts a matrix may lie turned; what is not square
@@ -176,6 +192,7 @@ static tare_status add_part(tare_merge *m, const tare_model *in, const tare_adap
                 .scale = (float)(adapter->scale * use->scale)};
     m->n++;
     report_tied(in, p->tensor, report);
+    turn_conv1d(p, in);
     fit_product(p);
     return check_pair(p, in, report, err);
 }
@@ -218,6 +235,7 @@ static void report_use(const tare_adapter_use *use, tare_report *report) {
 static tare_status add_use(tare_merge *m, const tare_model *in, const tare_adapter_use *use,
                            tare_report *report, tare_error *err) {
     const size_t before = m->n;
+    tare_peft_tell(&use->set->left, use->set->n, use->set->path, report);
     for (size_t i = 0; i < use->set->n; i++) {
         const tare_adapter *a = &use->set->adapters[i];
         if (!tare_adapter_is_used(use, a)) continue;

@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "base/thread_scratch.h"
 #include "encoding/kernels.h"
+#include "model/adapter_set.h"
 #include "ops/convert/merge.h"
 #include "ops/convert/type_rules.h"
 
@@ -141,6 +142,7 @@ static tare_status fill(tare_model *out, merged *m, tare_error *err) {
     out->held_format = in->held_format;
     out->left_out = in->left_out;
     out->n_left_out = in->n_left_out;
+    out->loss = in->loss;
     out->catalog = in->catalog;
     out->catalog.n_tensors = 0;
     out->catalog.tensors = TARE_NEW_ARRAY(&out->arena, tare_tensor, in->catalog.n_tensors);
@@ -178,6 +180,8 @@ tare_status tare_adapters_merge(tare_model **out, const tare_model *in,
             tare_merge_new(&m->merge, in, uses, n_uses, context.report, context.allocator, err);
     }
     if (status == TARE_OK) status = fill(model, m, err);
+    for (size_t i = 0; status == TARE_OK && !model->loss.code && i < n_uses; i++)
+        model->loss = tare_peft_loss(&uses[i].set->left);
     if (status == TARE_OK)
         *out = model;
     else

@@ -11,6 +11,7 @@
 #include "base/outfile.h"
 #include "base/report.h"
 #include "base/str.h"
+#include "model/adapter_set.h"
 #include "ops/convert/plan.h"
 
 /* ---- what is asked for ----------------------------------------------------------------------- */
@@ -266,6 +267,10 @@ static tare_status plan_all(tare_plan *p, const char *path, tare_error *err) {
     if (layout && layout->format == p->format) p->catalog.layout = layout;
     TARE_TRY(tare_merge_new(&p->merge, p->in, p->options.merges, p->options.n_merges,
                             p->options.context->report, p->options.context->allocator, err));
+    for (size_t i = 0; i < p->options.n_merges; i++) {
+        const tare_finding loss = tare_peft_loss(&p->options.merges[i].set->left);
+        tare_strict_loss(&p->strict, &loss);
+    }
     TARE_TRY(tare_plan_tensors(p, err));
     TARE_TRY(tare_strict_check(&p->strict, err)); /* before tensors are read */
     TARE_TRY(tare_plan_adapters(p, err));

@@ -54,6 +54,9 @@ static tare_status collect(list *l, tare_plan *p, tare_error *err) {
             l->items[l->n++] = (stored){own, &own->adapters[i], own->adapters[i].name};
     for (size_t i = 0; i < p->infq.n_adapters; i++) {
         const tare_adapter_use *use = &p->infq.adapters[i];
+        const tare_finding loss = tare_peft_loss(&use->set->left);
+        tare_peft_tell(&use->set->left, use->set->n, use->set->path, p->options.context->report);
+        tare_strict_loss(&p->strict, &loss);
         for (size_t k = 0; k < use->set->n; k++) {
             stored *s = &l->items[l->n++];
             *s = (stored){.set = use->set, .adapter = &use->set->adapters[k]};
