@@ -25,6 +25,8 @@ typedef struct fetch {
     uint64_t begin, end;      /* bytes of the file */
     uint64_t got, got_before; /* from begin on: now, and when this try began */
     unsigned hops;
+    bool is_at_location; /* it asks where redirections led to, */
+    uint64_t location;   /* the one of this number, which another fetch may find expired first */
     size_t ignored;
     char page[TARE_S3_ERROR_MOST]; /* of a store, the beginning of what is ignored */
     bool is_accepted, is_whole;
@@ -296,6 +298,7 @@ static const char *address_of(const tare_remote_file *file) {
 static void set_location(tare_remote_file *file, char *location) {
     tare_remote_drop_text(file->remote, file->location);
     file->location = location;
+    file->n_locations++;
 }
 
 /* Follows a redirection. A user, a password or a token is never sent along to another server. */
@@ -359,8 +362,9 @@ static void refuse(fetch *f) {
     } else if (r->status == 416 && r->is_unsatisfied && file->blocks.from) {
         file->is_past_end = true;
         finish_with(f, TARE_ERR_IO, fault_of(f));
-    } else if (file->location && f->hops == 0) {
-        set_location(file, NULL); /* it had expired: asks for a new one */
+    } else if (f->is_at_location && f->hops == 0) {
+        if (f->location == file->n_locations)
+            set_location(file, NULL); /* it had expired: asks for a new one */
         try_again(f, TARE_ERR_IO, fault_of(f));
     } else {
         fault(f, TARE_ERR_IO, fault_of(f));
@@ -478,6 +482,8 @@ static bool start(tare_transfer *t) {
     f->ignored = 0;
     f->is_accepted = f->is_whole = f->begins_anew = f->is_streamed = false;
     f->streamed = 0;
+    f->is_at_location = f->file->location != NULL;
+    f->location = f->file->n_locations;
     fill_exchange(f);
     if (start_exchange(f)) return true;
     finish_with(f, TARE_ERR_NOMEM, "a request");

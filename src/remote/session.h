@@ -48,14 +48,15 @@ typedef struct tare_remote_sink {
 typedef struct tare_remote_file {
     tare_block_file blocks; /* first; its size is that of the file, once a response has said it */
     tare_remote *remote;
-    char *name;      /* for messages */
-    char *address;   /* asked first */
-    char *location;  /* where redirections led to last; NULL: nowhere */
-    char *userinfo;  /* of the address, unescaped; NULL: none */
-    bool is_hub;     /* the session's token goes to the address */
-    bool is_s3;      /* the session's keys sign requests to the address */
-    bool is_known;   /* a response said how the file is read */
-    bool has_ranges; /* a server said what ranges it sends */
+    char *name;           /* for messages */
+    char *address;        /* asked first */
+    char *location;       /* where redirections led to last; NULL: nowhere */
+    uint64_t n_locations; /* how often that has changed */
+    char *userinfo;       /* of the address, unescaped; NULL: none */
+    bool is_hub;          /* the session's token goes to the address */
+    bool is_s3;           /* the session's keys sign requests to the address */
+    bool is_known;        /* a response said how the file is read */
+    bool has_ranges;      /* a server said what ranges it sends */
     bool ignores_if_range;
     char etag[TARE_VALIDATOR_MAX], modified[TARE_VALIDATOR_MAX];
     char commit[41];   /* of the hub: what the file is of */

@@ -272,6 +272,20 @@ class Faults(RemoteTest):
         self.same_as_tiny(server.url + "/m.gguf")
         self.assertEqual(server.counts["/m.gguf"], 2)
 
+    def test_a_location_expires_under_several_requests(self):
+        """All that are on their way find it, one after the other."""
+        both = threading.Barrier(2)
+
+        def expired(h, count):
+            if count == 1:
+                self.good(h, count)
+            else:
+                both.wait(60)
+                h.reply(403, b"expired")
+        server = self.served({"/m.gguf": lambda h, count: h.reply(302, Location=f"/store/{min(count, 2)}"),
+                              "/store/1": expired, "/store/2": self.good})
+        self.same_as_tiny(server.url + "/m.gguf")
+
     def test_servers_without_ranges_send_small_files_whole(self):
         server, url = self.one(lambda h, _: h.reply(200, self.tiny))
         self.same_as_tiny(url)
