@@ -51,11 +51,15 @@ static void take_setting(cli_aws *aws, const char *name, const char *value) {
         if (strcmp(name, others[i]) == 0) aws->other_way = others[i];
 }
 
+static const char unreadable[] = "a file of the aws tool's settings cannot be read "
+                                 "(AWS_SHARED_CREDENTIALS_FILE, AWS_CONFIG_FILE)";
+
 /* Takes what a file says of a profile; false: it says nothing of it. */
 static bool read_profile(cli_aws *aws, const char *path, const char *profile, bool is_config) {
     char line[LINE_MOST];
-    bool is_in = false, is_there = false;
-    FILE *file = cli_open_text(path);
+    bool is_in = false, is_there = false, is_hidden;
+    FILE *file = cli_open_optional(path, &is_hidden);
+    if (is_hidden) aws->fault = unreadable;
     if (!file) return false;
     while (fgets(line, sizeof line, file)) {
         const bool is_nested = line[0] == ' ' || line[0] == '\t';
@@ -69,6 +73,7 @@ static bool read_profile(cli_aws *aws, const char *path, const char *profile, bo
         }
     }
     memset(line, 0, sizeof line);
+    if (ferror(file)) aws->fault = unreadable;
     fclose(file);
     return is_there;
 }
@@ -133,7 +138,9 @@ void cli_aws_read(cli_aws *out) {
         if (file.secret_key) keep(&out->secret_key, file.secret_key);
         if (file.session_token) keep(&out->session_token, file.session_token);
     }
-    if (named && !is_there && !has_keys)
+    if (file.fault && !has_keys)
+        out->fault = file.fault;
+    else if (named && !is_there && !has_keys)
         out->fault =
             "AWS_PROFILE names a profile that is neither in the file of credentials nor in that "
             "of the configuration";

@@ -432,6 +432,8 @@ const char *const *cli_base_hints(void);
 /* Reads a whole file; if it has more than `most` bytes, somewhat more than that many. 0, or an exit
  * code after saying what is wrong. *out is freed with free(). */
 int cli_read_file(char **out, size_t *n, const char *path, size_t most);
+/* A text file that need not be there; NULL: it is not. *is_hidden: it is, and cannot be opened. */
+FILE *cli_open_optional(const char *path, bool *is_hidden);
 /* The text of --sensitivity, which is not empty; `memory` is to be freed. */
 int cli_read_sensitivities(tare_str *text, char **memory, const char *path);
 /* Puts them into the options of a conversion into the format `to`. Returns 0 or, after saying why,

@@ -35,6 +35,12 @@ int cli_read_file(char **out, size_t *n, const char *path, size_t most) {
     return 0;
 }
 
+FILE *cli_open_optional(const char *path, bool *is_hidden) {
+    FILE *file = cli_open_text(path);
+    *is_hidden = !file && errno != ENOENT && errno != ENOTDIR;
+    return file;
+}
+
 int cli_read_sensitivities(tare_str *text, char **memory, const char *path) {
     int code = cli_read_file(memory, &text->len, path, CLI_SENSITIVITIES_MOST);
     const tare_error empty = {.status = TARE_ERR_ARG,

@@ -13,6 +13,7 @@
 
 static tare_remote *session;
 static const char *s3_fault; /* why s3:// URLs cannot be used */
+static bool is_token_hidden; /* the file of the hub's token is there, and cannot be read */
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
@@ -54,16 +55,19 @@ const char *cli_hide_secrets(const char *text) {
 
 /* ---- the session ----------------------------------------------------------------------------- */
 
-/* A token without line ends, and without spaces around it, as the hub's tools take it; owned by the
- * caller. NULL: nothing is left. */
+static bool is_space(char c) {
+    return c == ' ' || c == '\t' || c == '\v' || c == '\f';
+}
+
+/* A token without line ends, and without spaces around it, as the hub's tools take it, nor the mark
+ * that an editor puts before a text; owned by the caller. NULL: nothing is left. */
 static char *clean_token(const char *text, size_t length) {
+    static const char mark[] = "\xEF\xBB\xBF";
     char *token = cli_alloc(length + 1, 1);
     size_t n = 0;
-    for (size_t i = 0; i < length; i++) {
-        const bool is_space = text[i] == ' ' || text[i] == '\t';
-        if (text[i] != '\r' && text[i] != '\n' && (n || !is_space)) token[n++] = text[i];
-    }
-    while (n && (token[n - 1] == ' ' || token[n - 1] == '\t')) n--;
+    for (size_t i = length >= 3 && memcmp(text, mark, 3) == 0 ? 3 : 0; i < length; i++)
+        if (text[i] != '\r' && text[i] != '\n' && (n || !is_space(text[i]))) token[n++] = text[i];
+    while (n && is_space(token[n - 1])) n--;
     token[n] = '\0';
     if (n) return token;
     free(token);
@@ -104,10 +108,12 @@ static char *token_file(void) {
     const char *named = cli_variable("HF_TOKEN_PATH");
     const bool is_named =
         named ? home_path(path, sizeof path, named, "") : hub_path(path, sizeof path, "/token");
-    FILE *file = is_named ? cli_open_text(path) : NULL;
+    FILE *file = is_named ? cli_open_optional(path, &is_token_hidden) : NULL;
     if (!file) return NULL;
     const size_t n = fread(text, 1, sizeof text, file);
+    is_token_hidden = ferror(file) != 0;
     fclose(file);
+    if (is_token_hidden) return NULL;
     char *token = clean_token(text, n);
     memset(text, 0, sizeof text);
     return token;
@@ -270,10 +276,15 @@ tare_status cli_ollama_output(char **manifest, char **weights, const char *path,
 
 static tare_status open_for(const char *url, tare_error *err) {
     const tare_status status = open_session(err);
-    if (status != TARE_OK || !s3_fault || !cli_is_s3(url)) return status;
-    *err = (tare_error){
-        .status = TARE_ERR_ARG, .item = -1, .offset = TARE_NO_OFFSET, .what = s3_fault};
-    return TARE_ERR_ARG;
+    const bool is_hub = strncmp(url, "hf://", 5) == 0 || strncmp(url, "HF://", 5) == 0;
+    const char *what = cli_is_s3(url) ? s3_fault : NULL;
+    if (is_token_hidden && is_hub) what = "the file of the hub's token cannot be read";
+    if (status != TARE_OK || !what) return status;
+    *err = (tare_error){.status = is_hub ? TARE_ERR_IO : TARE_ERR_ARG,
+                        .item = -1,
+                        .offset = TARE_NO_OFFSET,
+                        .what = what};
+    return err->status;
 }
 
 tare_status cli_source(tare_source *out, const char *path, tare_error *err) {

@@ -40,19 +40,26 @@ static bool is_word(tare_str word) {
     return word.len > 0 && !tare_str_is(word, ".") && !tare_str_is(word, "..");
 }
 
-/* The revision after the '@': up to the next slash, with %XX unescaped; refs/pr/N and
- * refs/convert/NAME, which the hub itself creates, include their slashes. */
+/* A revision ends at the next slash; refs/pr/N and refs/convert/NAME, which the hub itself creates,
+ * include theirs. */
+static tare_str take_reference(tare_str *rest, const char *stops) {
+    const tare_str all = *rest;
+    tare_str text = take_until(rest, stops);
+    if (!tare_str_starts(all, TARE_STR("refs/pr/")) &&
+        !tare_str_starts(all, TARE_STR("refs/convert/")))
+        return text;
+    for (int i = 0; i < 2; i++) {
+        *rest = tare_str_cut(*rest, 1);
+        take_until(rest, stops);
+    }
+    text.len = all.len - rest->len;
+    return text;
+}
+
+/* The revision after the '@', with %XX unescaped. */
 static tare_status take_revision(tare_str *out, tare_str *rest, tare_arena *arena,
                                  tare_error *err) {
-    tare_str all = *rest, text = take_until(rest, "/:");
-    if (tare_str_starts(all, TARE_STR("refs/pr/")) ||
-        tare_str_starts(all, TARE_STR("refs/convert/"))) {
-        for (int i = 0; i < 2; i++) {
-            *rest = tare_str_cut(*rest, 1);
-            take_until(rest, "/:");
-        }
-        text.len = all.len - rest->len;
-    }
+    const tare_str text = take_reference(rest, "/:");
     tare_buffer plain;
     tare_buffer_init(&plain, NULL);
     bool is_good = tare_url_unescape(&plain, text) && plain.size > 0;
@@ -121,7 +128,20 @@ void tare_hub_put_list(tare_buffer *out, const char *endpoint, const tare_hub_na
 }
 
 bool tare_hub_shows_file(tare_str kind) {
-    return tare_str_is(kind, "blob") || tare_str_is(kind, "raw");
+    return tare_str_is(kind, "blob") || tare_str_is(kind, "raw") || tare_str_is(kind, "resolve");
+}
+
+void tare_hub_put_shown(tare_buffer *out, tare_str rest) {
+    rest = tare_str_cut(rest, 1);
+    const tare_str revision = take_reference(&rest, "/");
+    tare_buffer_put_text(out, "resolve/");
+    for (size_t i = 0; i < revision.len; i++) {
+        if (revision.ptr[i] == '/')
+            tare_buffer_put_text(out, "%2F");
+        else
+            tare_buffer_put(out, revision.ptr + i, 1);
+    }
+    tare_buffer_put_str(out, rest);
 }
 
 bool tare_hub_page(tare_str *kind, tare_str *rest, tare_str path) {

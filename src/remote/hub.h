@@ -30,10 +30,13 @@ void tare_hub_put_file(tare_buffer *out, const char *endpoint, const tare_hub_na
 void tare_hub_put_list(tare_buffer *out, const char *endpoint, const tare_hub_name *name);
 
 /* Whether the path of a URL is that of a page about a model, "/ORG/NAME[/KIND[/REVISION/FILE]]", as
- * people copy it from a browser. *rest: what follows KIND. A file itself ("resolve") is no page. */
+ * people copy it from a browser. *rest: what follows KIND. */
 bool tare_hub_page(tare_str *kind, tare_str *rest, tare_str path);
-/* Whether such a page shows a file, or what Git has in its place; all others show the model. */
+/* Whether such a page shows a file, or what Git has in its place, or is one; all others show the model. */
 bool tare_hub_shows_file(tare_str kind);
+/* The path of the file behind the model's name; `rest` as above: slashes of a revision are written as
+ * the hub wants them. */
+void tare_hub_put_shown(tare_buffer *out, tare_str rest);
 
 /* Whether a text is the name of a commit: 40 hexadecimal digits. */
 bool tare_hub_is_commit(tare_str text);

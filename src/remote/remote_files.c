@@ -354,8 +354,7 @@ static tare_status leave_page(tare_remote_files *p, bool *shows_model, tare_erro
     tare_buffer path;
     tare_buffer_init(&path, NULL);
     tare_buffer_put(&path, url->path.ptr, (size_t)(kind.ptr - url->path.ptr));
-    tare_buffer_put_text(&path, "resolve");
-    tare_buffer_put_str(&path, rest);
+    tare_hub_put_shown(&path, rest);
     url->path = tare_arena_str(&p->arena, (tare_str){(const char *)path.data, path.size});
     const bool is_good = !path.failed && url->path.ptr;
     tare_buffer_free(&path);

@@ -482,7 +482,7 @@ class HubTest(RemoteTest):
         self.tare("info", "hf://org/tiny-GGUF/tiny.gguf")
 
     def test_a_token_is_trimmed(self):
-        for token in ("hf_secret\n", " hf_secret\r\n", "hf_sec\nret"):
+        for token in ("hf_secret\n", " hf_secret\r\n", "hf_sec\nret", "\ufeffhf_secret\r\n", "\v\fhf_secret\f"):
             self.env["HF_TOKEN"] = token
             self.tare("info", "hf://org/tiny")
             self.assertEqual(self.hub.seen[-1][1]["Authorization"], "Bearer hf_secret")
@@ -495,6 +495,13 @@ class HubTest(RemoteTest):
         with open(self.path("home/token"), "w") as f:
             f.write("\n  hf_secret\n")
         self.tare("info", "hf://org/tiny")
+        with open(self.path("home/token"), "w", encoding="utf-8-sig") as f:
+            f.write("hf_secret\n")
+        self.tare("info", "hf://org/tiny")
+        os.remove(self.path("home/token"))
+        os.mkdir(self.path("home/token"))  # what is there and cannot be read is not missing
+        self.assertIn("the file of the hub's token cannot be read", self.fault("info", "hf://org/tiny"))
+        self.tare("info", self.hub.store.url + next(iter(self.hub.store.routes)))
 
     def cache(self, folder, model="org/tiny", ref="main"):
         """A model as the hub's tools keep it."""
@@ -624,6 +631,9 @@ class HubTest(RemoteTest):
         self.same_as_tiny(url + "/blob/main/tiny.gguf")
         self.same_as_tiny(url + "/blob/main/tiny.gguf?download=true")
         self.same_as_tiny(url + "/raw/main/tiny.gguf")
+        for revision in ("refs/pr/1", "refs%2Fpr%2F1"):
+            self.same_as_tiny(f"{url}/blob/{revision}/tiny.gguf")
+            self.same_as_tiny(f"{url}/resolve/{revision}/tiny.gguf")
         for page in ("", "/", "/tree/main", "/tree/main/sub"):
             self.assertIn("hf://ORG/NAME", self.fault("info", url + page, code=2))
         self.assertFalse([p for p in self.hub.seen.paths() if "/blob/" in p or "/tree/" in p])

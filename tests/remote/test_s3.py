@@ -116,6 +116,8 @@ class Read(StoreTest):
                         AWS_ENDPOINT_URL=self.store.url, AWS_CONFIG_FILE="~/no")
         self.write("elsewhere", f"[default]\naws_access_key_id={store.ACCESS}\n")
         self.assertIn("without its secret key", self.fault("info", self.url, code=2))
+        self.env["AWS_SHARED_CREDENTIALS_FILE"] = self.folder  # what is there and cannot be read is not missing
+        self.assertIn("settings cannot be read", self.fault("info", self.url, code=2))
 
     def test_parts_of_two_versions_are_not_joined(self):
         """A version shows in the answer for an object, and in the list of a folder."""
