@@ -222,18 +222,27 @@ static void drop_temporary(tare_outset *set) {
     tare_outset_remove_temporary(set, TARE_FOLDERS_MOST);
 }
 
-/* Where files without names can be made, they can be written at any place; elsewhere that is tried.
- * 0 or an errno. */
-static int make_here(tare_outset *set) {
-    const int unnamed = set->options.is_named ? -1 : tare_os_open_unnamed(set->temp_parent_fd);
-    if (unnamed >= 0 && !set->options.is_directory) {
-        set->temp_fd = unnamed;
-        (void)tare_fd_lock(set->temp_fd);
-        return 0;
+/* Makes the temporary, without a name where that can be; that it can be written is tried with another
+ * file there. 0 or an errno. */
+static int make_any(tare_outset *set) {
+    const bool may_be_unnamed = !set->options.is_named && !set->options.is_directory;
+    const int tried = may_be_unnamed ? tare_os_open_unnamed(set->temp_parent_fd) : -1;
+    if (tried < 0) {
+        const int failed = make_named(set);
+        return failed ? failed : tare_outset_try_writing(set, -1);
     }
-    if (unnamed >= 0) tare_fd_close(unnamed);
-    int failed = make_named(set);
-    if (!failed && unnamed < 0) failed = tare_outset_try_writing(set);
+    const int failed = tare_outset_try_writing(set, tried);
+    tare_fd_close(tried);
+    if (failed) return failed;
+    set->temp_fd = tare_os_open_unnamed(set->temp_parent_fd);
+    if (set->temp_fd < 0) return make_named(set);
+    (void)tare_fd_lock(set->temp_fd);
+    return 0;
+}
+
+/* 0 or an errno. */
+static int make_here(tare_outset *set) {
+    const int failed = make_any(set);
     if (!failed || !set->temp_name[0]) return failed;
     if (set->temp_parent_fd == set->parent_fd)
         memcpy(set->tried_name, set->temp_name, sizeof set->temp_name);
@@ -297,6 +306,12 @@ static tare_status make_temporary(tare_outset *set, tare_error *err) {
     if (tare_os_is_unsupported(failed) || failed == ENAMETOOLONG) {
         set->has_short_names = failed == ENAMETOOLONG;
         failed = make_elsewhere(set);
+        if (tare_os_is_unsupported(failed))
+            return tare_outset_fail(err, TARE_ERR_UNSUPPORTED,
+                                    "this file system takes files only from the first byte to the "
+                                    "last, and so do /var/tmp and /tmp, where it could be made: "
+                                    "write it elsewhere, or to standard output (-)",
+                                    set->path);
     }
     if (failed)
         return tare_outset_fail_errno(err, failed, "the output cannot be created", set->path);
@@ -409,17 +424,11 @@ tare_status tare_outset_sync(tare_outset *set, tare_error *err) {
     return TARE_OK;
 }
 
-/* Whether a failure to link or rename is the file system's way to say that it does neither. */
-static bool lacks_names(int os_error) {
-    return os_error == EPERM || os_error == EXDEV || os_error == EMLINK ||
-           os_error == ENAMETOOLONG || tare_os_is_unsupported(os_error);
-}
-
 /* Whether the temporary cannot be renamed to whatever name: a refusal may be about what has the final
  * name, which is another user's, or must not change. */
 static bool lacks_renaming(tare_outset *set, int os_error) {
     char other[TARE_TEMP_NAME_SIZE];
-    if (!lacks_names(os_error)) return false;
+    if (!tare_out_lacks_names(os_error)) return false;
     tare_temp_name(other, set->final_name);
     if (tare_entry_rename(set->parent_fd, set->temp_name, other) != 0) return true;
     memcpy(set->temp_name, other, sizeof other);
@@ -467,7 +476,7 @@ static tare_status rename_to_final(tare_outset *set, tare_error *err) {
 static tare_status complete(tare_outset *set, tare_error *err) {
     TARE_TRY(sync_all(set, err));
     int failed = set->temp_name[0] || set->is_copied ? 0 : give_name(set);
-    if (lacks_names(failed)) set->is_copied = true;
+    if (tare_out_lacks_names(failed)) set->is_copied = true;
     if (failed == ENAMETOOLONG) set->has_short_names = true;
     if (!failed || set->is_copied) return TARE_OK;
     return tare_outset_fail_errno(err, failed, "the output cannot be given a name", set->path);

@@ -11,8 +11,6 @@
 #include "base/report.h"
 #include "base/str.h"
 
-#define COPY_BYTES ((size_t)1 << 20)
-
 /* ---- what a file system can do --------------------------------------------------------------- */
 
 int tare_outset_open_elsewhere(const char **path) {
@@ -28,23 +26,29 @@ int tare_outset_open_elsewhere(const char **path) {
 }
 
 /* The second byte before the first, as threads write. */
-static int try_file(int fd) {
-    int failed = tare_fd_resize(fd, 2);
+static int try_file(int fd, bool is_kept) {
+    int failed = tare_os_set_size(fd, 2);
     if (!failed) failed = tare_fd_write(fd, 1, "", 1);
     if (!failed) failed = tare_fd_write(fd, 0, "", 1);
-    if (!failed) failed = tare_fd_resize(fd, 0);
+    if (!failed && is_kept) failed = tare_fd_resize(fd, 0);
     return tare_os_is_unsupported(failed) || failed == EPERM || failed == ESPIPE ? ENOTSUP : 0;
 }
 
-int tare_outset_try_writing(const tare_outset *set) {
+int tare_outset_try_writing(const tare_outset *set, int unnamed) {
     static const char name[] = "0";
     int fd;
-    if (!set->options.is_directory) return try_file(set->temp_fd);
+    if (unnamed >= 0) return try_file(unnamed, false);
+    if (!set->options.is_directory) return try_file(set->temp_fd, true);
     int failed = tare_fd_open(&fd, set->temp_fd, name, TARE_OPEN_WRITE | TARE_OPEN_NEW, 0600);
     if (failed) return tare_os_is_unsupported(failed) ? ENOTSUP : 0;
-    failed = try_file(fd);
+    failed = try_file(fd, false);
     tare_fd_close(fd);
     return tare_entry_remove(set->temp_fd, name) == 0 ? failed : ENOTSUP;
+}
+
+bool tare_out_lacks_names(int os_error) {
+    return os_error == EPERM || os_error == EXDEV || os_error == EMLINK ||
+           os_error == ENAMETOOLONG || tare_os_is_unsupported(os_error);
 }
 
 /* ---- copying --------------------------------------------------------------------------------- */
@@ -73,11 +77,11 @@ static uint16_t first_mode(const tare_outset *set, int in_fd) {
     return tare_fd_stat(&facts, in_fd) == 0 ? facts.mode & 0666 : 0600;
 }
 
-static int copy_bytes(int in_fd, int fd, uint8_t *scratch) {
-    size_t got = COPY_BYTES;
+int tare_out_copy_bytes(int in_fd, int fd, uint8_t *scratch) {
+    size_t got = TARE_OUT_COPY_BYTES;
     int failed = 0;
-    for (uint64_t at = 0; !failed && got == COPY_BYTES; at += got) {
-        failed = tare_fd_read(&got, in_fd, at, scratch, COPY_BYTES);
+    for (uint64_t at = 0; !failed && got == TARE_OUT_COPY_BYTES; at += got) {
+        failed = tare_fd_read(&got, in_fd, at, scratch, TARE_OUT_COPY_BYTES);
         if (!failed) failed = tare_fd_put(fd, scratch, got);
     }
     return failed;
@@ -93,7 +97,7 @@ static int copy_file(bool *is_begun, const tare_outset *set, int in_fd, int fold
                      first_mode(set, in_fd));
     *is_begun = !failed;
     if (failed) return failed;
-    failed = copy_bytes(in_fd, fd, scratch);
+    failed = tare_out_copy_bytes(in_fd, fd, scratch);
     if (!failed) copy_stamps(set, in_fd, fd);
     if (!failed && !set->options.no_sync) failed = tare_os_sync(fd);
     const int failed_to_close = tare_fd_close(fd);
@@ -186,7 +190,7 @@ tare_status tare_outset_place(tare_outset *set, tare_error *err) {
                                 "the first byte to the last, so the old one cannot be kept until "
                                 "the new one is there: choose another output",
                                 set->path);
-    uint8_t *scratch = tare_alloc(set->allocator, COPY_BYTES);
+    uint8_t *scratch = tare_alloc(set->allocator, TARE_OUT_COPY_BYTES);
     if (!scratch) return tare_fail(err, TARE_ERR_NOMEM, "buffer");
     const unsigned how = set->options.force ? TARE_OPEN_EMPTY : TARE_OPEN_NEW;
     bool is_begun;
@@ -194,7 +198,7 @@ tare_status tare_outset_place(tare_outset *set, tare_error *err) {
                            ? place_directory(&is_begun, set, scratch)
                            : copy_file(&is_begun, set, set->temp_fd, set->parent_fd,
                                        set->final_name, how, scratch);
-    tare_free(set->allocator, scratch, COPY_BYTES);
+    tare_free(set->allocator, scratch, TARE_OUT_COPY_BYTES);
     if (failed == EEXIST && !set->options.force) return tare_outset_fail_exists(set, err);
     if (failed) {
         const bool is_lost = exists && (is_begun || set->options.is_directory);

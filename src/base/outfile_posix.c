@@ -155,12 +155,22 @@ bool tare_os_is_unsupported(int os_error) {
            os_error == EOPNOTSUPP;
 }
 
+/* By its last byte, where the file system gives files no sizes. */
+static int grow(int fd, uint64_t size) {
+    struct stat st;
+    if (ftruncate(fd, (off_t)size) == 0) return 0;
+    const int failed = errno;
+    if ((!tare_os_is_unsupported(failed) && failed != EPERM) || fstat(fd, &st) != 0) return failed;
+    if ((uint64_t)st.st_size >= size) return (uint64_t)st.st_size == size ? 0 : failed;
+    return pwrite(fd, "", 1, (off_t)size - 1) == 1 ? 0 : errno;
+}
+
 int tare_os_set_size(int fd, uint64_t size) {
     int failed = 0;
     do failed = size ? set_space_aside(fd, size) : 0;
     while (failed == EINTR);
     if (failed && !tare_os_is_unsupported(failed)) return failed;
-    return ftruncate(fd, (off_t)size) == 0 ? 0 : errno;
+    return grow(fd, size);
 }
 
 int tare_os_rename_new(int dir_fd, const char *from, const char *to) {

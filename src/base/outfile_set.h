@@ -71,8 +71,14 @@ int tare_outset_make_folders(const tare_outset *set, tare_out_member *member);
 /* Opens a directory in which what the parent's file system cannot hold is made; *path, static, ends
  * with a slash. -1: there is none; outfile_place.c. */
 int tare_outset_open_elsewhere(const char **path);
-/* Whether the temporary, or a file in it, can be written at any place; 0 or an errno. */
-int tare_outset_try_writing(const tare_outset *set);
+/* Whether the temporary, or a file in it, can be written at any place; 0 or an errno. An unnamed file, if
+ * there is one, is written in its place. */
+int tare_outset_try_writing(const tare_outset *set, int unnamed);
+/* Whether a failure to link or rename is the file system's way to say that it does neither. */
+bool tare_out_lacks_names(int os_error);
+/* Copies a file from its first byte to its last; `scratch` has TARE_OUT_COPY_BYTES. 0 or an errno. */
+#define TARE_OUT_COPY_BYTES ((size_t)1 << 20)
+int tare_out_copy_bytes(int in_fd, int fd, uint8_t *scratch);
 /* Removes a file, or a folder with so many levels of folders in it; what stays is a finding. */
 void tare_outset_remove(const tare_outset *set, int folder, const char *name, unsigned depth);
 /* Removes what has the temporary name, with so many levels of folders in it; what stays is a finding. */

@@ -9,6 +9,7 @@
 
 #include "base/os_file.h"
 #include "base/outfile_os.h"
+#include "base/outfile_set.h"
 
 #define NOT_WRITTEN                                                                                \
     "cannot be written here; what has arrived is kept as .NAME.ID.tare-part, for the same "        \
@@ -42,6 +43,11 @@ static tare_status open_locked(tare_part_file *out, bool *is_other, const char *
     tare_file_facts opened, named;
     int failed = tare_fd_open(&out->fd, TARE_HERE, path,
                               TARE_OPEN_WRITE | TARE_OPEN_MAKE | TARE_OPEN_NO_LINK, 0666);
+    if (tare_os_is_unsupported(failed))
+        return fail(out, failed,
+                    "this file system takes files only from the first byte to the last, and a "
+                    "download that goes on is not written so: choose another folder",
+                    err);
     if (failed) return fail(out, failed, "cannot be written here", err);
     failed = tare_fd_lock(out->fd);
     if (failed == EWOULDBLOCK) return fail_busy(out, err);
@@ -104,10 +110,31 @@ static int sync_folder(const char *path) {
     return failed;
 }
 
+/* Where nothing can be renamed: the bytes under the final name, which goes again if that fails. */
+static int copy(const tare_part_file *part, const char *path, const char *to, bool no_sync) {
+    uint8_t *scratch = malloc(TARE_OUT_COPY_BYTES);
+    int fd;
+    if (!scratch) return ENOMEM;
+    int failed =
+        tare_fd_open(&fd, TARE_HERE, to,
+                     TARE_OPEN_PUT | TARE_OPEN_MAKE | TARE_OPEN_EMPTY | TARE_OPEN_NO_LINK, 0666);
+    if (!failed) {
+        failed = tare_out_copy_bytes(part->fd, fd, scratch);
+        if (!failed && !no_sync) failed = tare_os_sync(fd);
+        const int failed_to_close = tare_fd_close(fd);
+        if (!failed) failed = failed_to_close;
+        if (failed) tare_entry_remove(TARE_HERE, to);
+    }
+    free(scratch);
+    if (!failed) tare_entry_remove(TARE_HERE, path);
+    return failed;
+}
+
 tare_status tare_part_finish(tare_part_file *part, const char *path, const char *to, bool no_sync,
                              tare_error *err) {
     int os_error = no_sync ? 0 : tare_os_sync(part->fd);
     if (!os_error) os_error = tare_entry_rename(TARE_HERE, path, to);
+    if (tare_out_lacks_names(os_error)) os_error = copy(part, path, to, no_sync);
     if (!os_error && !no_sync) os_error = sync_folder(to);
     tare_part_close(part);
     return os_error ? tare_fail_errno(err, os_error, NOT_WRITTEN) : TARE_OK;

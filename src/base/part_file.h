@@ -21,7 +21,8 @@ tare_status tare_part_read(const tare_part_file *part, uint64_t offset, void *bu
                            tare_error *err);
 /* Empties it. */
 tare_status tare_part_restart(tare_part_file *part, tare_error *err);
-/* Gives it the name `to`, in the same folder; unless `no_sync`, durably. Closes it. */
+/* Gives it the name `to`, in the same folder, or copies it there where nothing can be renamed; unless
+ * `no_sync`, durably. Closes it. */
 tare_status tare_part_finish(tare_part_file *part, const char *path, const char *to, bool no_sync,
                              tare_error *err);
 /* Closes it and leaves it where it is. */

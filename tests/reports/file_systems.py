@@ -6,12 +6,15 @@
 A library in front of the C library plays a mount below FOLDER/.../mount that cannot rename or link, or
 that takes files only from the first byte to the last. Guards against: an output that is lost when it is
 complete, something left behind, a cache of downloads whose files are no longer what their names say."""
+import functools
 import hashlib
+import http.server
 import os
 import shutil
 import struct
 import subprocess
 import sys
+import threading
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -66,7 +69,8 @@ int linkat(int a, const char *from, int b, const char *to, int flags) {
 int renameat(int a, const char *from, int b, const char *to) {
     REAL(int, renameat, int, const char *, int, const char *);
     if (lacks("replace") && is_there(b) && faccessat(b, to, F_OK, 0) == 0) return refused(EPERM);
-    return lacks("rename") && is_there(b) ? refused(ENOSYS) : real(a, from, b, to);
+    int is_here = is_there(b) || (b == AT_FDCWD && strstr(to, "mount/"));
+    return lacks("rename") && is_here ? refused(ENOSYS) : real(a, from, b, to);
 }
 
 long syscall(long number, ...) {
@@ -151,7 +155,7 @@ ssize_t pwrite(int fd, const void *bytes, size_t n, int64_t at) {               
     REAL(ssize_t, pwrite, int, const void *, size_t, int64_t);                                     \
     struct stat st;                                                                                \
     int is_end = fstat(fd, &st) == 0 && st.st_size == at;                                          \
-    return lacks("random") && !is_end && is_there(fd) ? refused(EINVAL) : real(fd, bytes, n, at);  \
+    return (lacks("random") || lacks("later")) && !is_end && is_there(fd) ? refused(EINVAL) : real(fd, bytes, n, at); \
 }
 WITH_OFFSETS(openat, ftruncate, pwrite)
 WITH_OFFSETS(openat64, ftruncate64, pwrite64)
@@ -169,9 +173,17 @@ MOUNTS = {
     "no places": ("random rename", ORDER),
     "objects": ("tmpfile random truncate readwrite rename link", ORDER),
     "no sizes": ("tmpfile truncate", ORDER),
+    "unnamed, no places": ("later", ORDER),
+    "unnamed, no sizes": ("truncate", ""),
+    "unnamed, no reading back": ("readwrite", ""),
     "no numbers": ("tmpfile numbers", ""),
     "no permissions": ("tmpfile modes", ""),
 }
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
 
 
 class Case(unittest.TestCase):
@@ -264,6 +276,22 @@ class Mounts(Case):
                 for file in self.left():
                     path = os.path.join(self.mount, file)
                     shutil.rmtree(path) if os.path.isdir(path) else os.remove(path)
+
+    def test_a_download_is_copied_where_it_cannot_be_renamed(self):
+        handler = functools.partial(Quiet, directory=self.folder)
+        with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+            threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+            url = "http://127.0.0.1:%d/a.safetensors" % server.server_port
+            self.tare("get", url, "-o", "mount", env=self.on("rename"))
+            self.assertEqual(self.get("mount/a.safetensors"), self.get("a.safetensors"))
+            self.assertEqual(self.left(), ["a.safetensors"])
+            self.tare("convert", "a.safetensors", "want.safetensors", "--type", "bf16")
+            self.put("a.safetensors", self.get("want.safetensors"))
+            self.tare("get", url, "-o", "mount", code=2, env=self.on("rename"))
+            self.tare("get", url, "-o", "mount", "--force", env=self.on("rename"))
+            self.assertEqual(self.get("mount/a.safetensors"), self.get("want.safetensors"))
+            self.assertEqual(self.left(), ["a.safetensors"])
+            server.shutdown()
 
     def test_nothing_is_left_of_what_fails(self):
         for lacks in ("link rename space", "tmpfile random truncate readwrite rename link space"):
