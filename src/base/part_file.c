@@ -51,7 +51,8 @@ static tare_status open_locked(tare_part_file *out, bool *is_other, const char *
     if (failed) return fail(out, failed, "cannot be written here", err);
     failed = tare_fd_lock(out->fd);
     if (failed == EWOULDBLOCK) return fail_busy(out, err);
-    if (failed && !tare_os_is_unsupported(failed)) return fail(out, failed, "lock", err);
+    if (failed && failed != ENOLCK && !tare_os_is_unsupported(failed))
+        return fail(out, failed, "lock", err);
     failed = tare_fd_stat(&opened, out->fd);
     if (failed) return fail(out, failed, "cannot be written here", err);
     *is_other =

@@ -112,9 +112,10 @@ static tare_status number_of(float *out, const tare_weight *w, const tare_model 
     if (i < 0) return TARE_OK;
     const bool is_one = stored->catalog.tensors[i].n_elements == 1;
     TARE_TRY(tare_tensor_values_f32(out, stored, (size_t)i, is_one ? 0 : matrix, 1, err));
+    const bool is_number = isfinite(*out); /* 1 / Inf is one */
     if (part == TARE_PART_FACTOR && w->factor_unit != 0) *out /= w->factor_unit;
     if (w->factor_divides) *out = 1 / *out;
-    return isfinite(*out)
+    return is_number && isfinite(*out)
                ? TARE_OK
                : tare_fail_tensor(err, TARE_ERR_CORRUPT, &stored->catalog.tensors[i], (size_t)i,
                                   "a factor of a whole weight that leaves no numbers");

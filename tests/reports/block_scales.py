@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Blocks whose scales are NaN or infinite, in each block format that GGUF and MCF hold: the same bytes at
 every level of the CPU, a finding of verify, and no number made of them in silence."""
+import json
 import os
 import random
 import struct
@@ -13,8 +14,8 @@ TYPES = {"q4_0": (2, 18, 32), "q4_1": (3, 20, 32), "q5_0": (6, 22, 32), "q5_1": 
          "q5_k": (13, 176, 256), "q6_k": (14, 210, 256), "iq2_xxs": (16, 66, 256), "iq2_xs": (17, 74, 256),
          "iq3_xxs": (18, 98, 256), "iq1_s": (19, 50, 256), "iq4_nl": (20, 18, 32), "iq3_s": (21, 110, 256),
          "iq2_s": (22, 82, 256), "iq4_xs": (23, 136, 256), "iq1_m": (29, 56, 256), "tq1_0": (34, 54, 256),
-         "tq2_0": (35, 66, 256), "mxfp4": (39, 17, 32)}
-# Where the scales of 16 bits are; MXFP4 has one of 8, IQ1_M one in the upper quarters of four words.
+         "tq2_0": (35, 66, 256), "mxfp4": (39, 17, 32), "nvfp4": (40, 36, 64)}
+# Where the scales of 16 bits are; MXFP4 has one of 8, NVFP4 four, IQ1_M one in the upper quarters of four words.
 SCALES = {"q4_1": (0, 2), "q5_1": (0, 2), "q2_k": (80, 82), "q3_k": (108,), "q4_k": (0, 2), "q5_k": (0, 2),
           "q6_k": (208,), "tq1_0": (52,), "tq2_0": (64,)}
 COLUMNS, ROWS = 256, 4
@@ -38,6 +39,8 @@ def spoil(name, bits):
     def put(data, at, i):
         if name == "mxfp4":
             data[at] = 255
+        elif name == "nvfp4":
+            data[at:at + 4] = bytes((0x38, 0x7f if bits < 0x8000 else 0xff, 0x40, 0x38))
         elif name == "iq1_m":
             for k in range(4):
                 data[at + 48 + 2 * k + 1] = data[at + 48 + 2 * k + 1] & 0x0f | (bits >> 4 * k & 15) << 4
@@ -45,6 +48,23 @@ def spoil(name, bits):
             for k in SCALES.get(name, (0,)):
                 struct.pack_into("<H", data, at + k, bits if i % 2 == 0 or k else 0x3c00)
     return put
+
+
+def whole_scales(tare):
+    """The scale of a whole packed weight is 1 / Inf in llama.cpp's form: 0, and no more a sign of damage."""
+    for arguments in (("synth", "llama-chat:bf16", "hf", "--to", "hf", "--type", "bf16"), ("quantize", "hf", "packed", "nvfp4a16", "--to", "hf")):
+        subprocess.run([tare, *arguments, "--force", "--no-sync", "--quiet"], check=True)
+    with open("packed/model.safetensors", "r+b") as f:
+        size, = struct.unpack("<Q", f.read(8))
+        entries = json.loads(f.read(size))
+        name = next(n for n in sorted(entries) if n.endswith("weight_global_scale"))
+        for bits in (0x7f800000, 0xff800000, 0x7fc00000, 0):
+            f.seek(8 + size + entries[name]["data_offsets"][0])
+            f.write(struct.pack("<I", bits))
+            f.flush()
+            for verb in (("quantize", "packed", "o.gguf", "Q8_0"), ("convert", "packed", "o.gguf"), ("convert", "packed", "o.gguf", "--type", "f32")):
+                done = subprocess.run([tare, *verb, "--force", "--no-sync"], capture_output=True, text=True)
+                assert done.returncode == 3 and "no numbers" in done.stderr and name.split(".weight")[0] in done.stderr, (hex(bits), verb, done.stderr)
 
 
 def main():
@@ -76,6 +96,7 @@ def main():
             assert done.returncode == 0 and "[extract.nan]" in done.stderr or "[extract.inf]" in done.stderr, (name, done.stderr)
             done = subprocess.run([tare, "extract", "x.gguf", "w", "-o", "w.bin", "--force"], capture_output=True, text=True)
             assert done.returncode == 0 and not done.stderr, (name, done.stderr)
+    whole_scales(tare)
     print("%d formats with bad scales" % len(TYPES))
 
 

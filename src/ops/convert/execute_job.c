@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * What a task does: it copies a piece of a range, or makes a chunk of a tensor, and gives it to the sink. */
+#include "model/hidden_scales.h"
 #include "ops/convert/jobs.h"
 
 #include "base/arith.h"
@@ -184,6 +185,8 @@ static tare_status watch_chunk(tare_execution *x, const tare_job *j, const tare_
     if (x->watch.nonfinite) {
         tare_nonfinite_counts found = tare_nonfinite_counts_default();
         tare_count_recoded(&found, chunks->to, chunk->values, rows, chunk->first);
+        TARE_TRY(tare_count_hidden(&found, chunks->model, chunks->tensor, chunk->first,
+                                   tare_chunk_count(chunk), err));
         uint64_t first = UINT64_MAX;
         found.n_overflow += tare_outliers_overflow(&first, &chunk->outliers);
         found.first_overflow = tare_min_u64(found.first_overflow, first);

@@ -19,6 +19,7 @@
 #include "base/report.h"
 #include "base/str.h"
 #include "encoding/slab.h"
+#include "model/hidden_scales.h"
 #include "ops/inspect/value_pieces.h"
 #include "ops/item_walk.h"
 #include "ops/output/destination.h"
@@ -174,6 +175,7 @@ static tare_status put_floats(extraction *x, tare_error *err) {
         uint64_t n = tare_min_u64(end - at, piece);
         TARE_TRY(tare_tensor_values_f32(values, x->model, x->tensor, at, n, err));
         tare_count_nonfinite(&x->odd, values, n, at);
+        TARE_TRY(tare_count_hidden(&x->odd, x->model, x->tensor, at, n, err));
         /* Elsewhere they are the bytes of the file already. */
         for (size_t i = 0; TARE_HOST_IS_BIG_ENDIAN && i < n; i++)
             tare_store_le32(x->scratch + 4 * i, tare_f32_bits(values[i]));
