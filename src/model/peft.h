@@ -54,7 +54,8 @@ bool tare_model_is_peft(const tare_model *m);
 
 /* Numbers of the modules that expressions match. */
 typedef struct tare_peft_pattern {
-    tare_pattern *expression;
+    tare_pattern *expression; /* NULL: */
+    tare_str name;            /* nothing in it is special but '.', which is any character */
     double value;
 } tare_peft_pattern;
 
@@ -125,6 +126,7 @@ tare_pattern *tare_peft_pattern_new(tare_json *j, const tare_json_value *text, c
 /* adapter_config.json. */
 typedef struct tare_peft_config {
     const tare_allocator *allocator;
+    uint64_t *work; /* of matching, for all modules */
     double rank, alpha;
     bool is_rslora, is_transposed; /* fan_in_fan_out */
     bool is_dora, has_biases;      /* lora_bias */

@@ -20,6 +20,11 @@ typedef struct reading {
 
 /* ---- numbers of modules ---------------------------------------------------------------------- */
 
+/* What trying a name and an expression costs, and what all modules may cost together: a configuration may
+ * have as many entries as the file has modules. */
+enum { NAME_WORK = 1, EXPRESSION_WORK = 128 };
+#define MOST_WORK (UINT64_C(1) << 28)
+
 static void patterns_free(const tare_peft_config *c, tare_peft_patterns *p) {
     for (size_t i = 0; i < p->n; i++) tare_pattern_free(p->list[i].expression);
     tare_free(c->allocator, p->list, p->capacity * sizeof *p->list);
@@ -32,15 +37,27 @@ void tare_peft_config_free(tare_peft_config *config) {
     tare_peft_targets_free(&config->targets);
 }
 
-/* The expression of an entry has to match the end of a module's name at a dot. */
+static bool is_name(tare_str text) {
+    for (size_t i = 0; i < text.len; i++) {
+        const char c = text.ptr[i];
+        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+              c == '_' || c == '.'))
+            return false;
+    }
+    return text.len > 0;
+}
+
+/* An entry has to match the end of a module's name at a dot. */
 static bool add_pattern(reading *r, tare_peft_patterns *p, const tare_json_value *key,
                         double value) {
     const tare_allocator *allocator = r->config->allocator;
     if (!tare_grow(allocator, (void **)&p->list, &p->capacity, p->n + 1, sizeof *p->list))
         return tare_json_fail(&r->j, TARE_ERR_NOMEM, TARE_NO_OFFSET, "pattern of modules");
-    tare_pattern *made = tare_peft_pattern_new(&r->j, key, "^(?:.*[.])?(?:", r->arena, allocator);
-    if (made) p->list[p->n++] = (tare_peft_pattern){made, value};
-    return made != NULL;
+    tare_peft_pattern made = {.name = tare_json_text(key, r->arena), .value = value};
+    if (!made.name.ptr || !is_name(made.name))
+        made.expression = tare_peft_pattern_new(&r->j, key, "^(?:.*[.])?(?:", r->arena, allocator);
+    if (r->j.err.status == TARE_OK) p->list[p->n++] = made;
+    return r->j.err.status == TARE_OK;
 }
 
 static bool read_number(reading *r, const tare_json_value *v, double *out, const char *what) {
@@ -64,12 +81,30 @@ static bool read_patterns(reading *r, const tare_json_value *v, tare_peft_patter
     return r->j.err.status == TARE_OK;
 }
 
-/* That of the first expression that matches a module; *out stays if none does. */
-static tare_status find_number(double *out, const tare_peft_patterns *p, tare_str module,
-                               tare_error *err) {
+static bool is_end_of(tare_str name, tare_str module) {
+    if (name.len > module.len) return false;
+    const size_t before = module.len - name.len;
+    if (before && module.ptr[before - 1] != '.') return false;
+    for (size_t i = name.len; i-- > 0;)
+        if (name.ptr[i] != module.ptr[before + i] && name.ptr[i] != '.') return false;
+    return true;
+}
+
+static tare_status try_pattern(bool *is_match, const tare_peft_config *c,
+                               const tare_peft_pattern *p, tare_str module, tare_error *err) {
+    *c->work += p->expression ? EXPRESSION_WORK : NAME_WORK;
+    if (*c->work > MOST_WORK)
+        return tare_fail(err, TARE_ERR_LIMIT, "entries of rank_pattern and alpha_pattern");
+    *is_match = !p->expression && is_end_of(p->name, module);
+    return p->expression ? tare_pattern_matches(is_match, p->expression, module, err) : TARE_OK;
+}
+
+/* That of the first entry that matches a module; *out stays if none does. */
+static tare_status find_number(double *out, const tare_peft_config *c, const tare_peft_patterns *p,
+                               tare_str module, tare_error *err) {
     bool is_match = false;
     for (size_t i = 0; !is_match && i < p->n; i++) {
-        TARE_TRY(tare_pattern_matches(&is_match, p->list[i].expression, module, err));
+        TARE_TRY(try_pattern(&is_match, c, &p->list[i], module, err));
         if (is_match) *out = p->list[i].value;
     }
     return TARE_OK;
@@ -79,8 +114,8 @@ tare_status tare_peft_numbers(double *rank, double *alpha, const tare_peft_confi
                               tare_str module, tare_error *err) {
     *rank = config->rank;
     *alpha = config->alpha;
-    TARE_TRY(find_number(rank, &config->ranks, module, err));
-    return find_number(alpha, &config->alphas, module, err);
+    TARE_TRY(find_number(rank, config, &config->ranks, module, err));
+    return find_number(alpha, config, &config->alphas, module, err);
 }
 
 double tare_peft_scale(const tare_peft_config *config, double rank, double alpha) {
@@ -250,7 +285,8 @@ static tare_status read_all(reading *r, tare_error *err) {
 
 tare_status tare_peft_config_read(tare_peft_config *out, tare_str text, tare_arena *arena,
                                   const tare_allocator *allocator, tare_error *err) {
-    *out = (tare_peft_config){.allocator = allocator};
+    *out = (tare_peft_config){.allocator = allocator, .work = TARE_NEW(arena, uint64_t)};
+    if (!out->work) return tare_fail(err, TARE_ERR_NOMEM, "adapter's configuration");
     reading r = {.arena = arena, .config = out};
     tare_json_init_python(&r.j, text, 0, TARE_JSON_MAX_DEPTH);
     return tare_name_foreign(read_all(&r, err), text, text.len, true, err);

@@ -353,6 +353,16 @@ def patterns_of_an_adapter(n):
                                        "rank_pattern": {f"layers.{i + 1}.x": 8 for i in range(n)}})
 
 
+@case(200, "convert", "lora", "x", "--as-adapter", "peft", "--force", "-n", exits=(0, 3, 5))
+def modules_of_an_adapter(n):
+    names = [f"model.layers.{i}.{'m.' * 20}q_proj" for i in range(n)]
+    store("lora/adapter_model.safetensors", safetensors(
+        floats(f"base_model.model.{name}.lora_{x}.weight", *s) for name in names for x, s in (("A", (1, 2)), ("B", (2, 1)))))
+    store("lora/adapter_config.json", {"peft_type": "LORA", "r": 1, "lora_alpha": 8, "target_modules": names + ["q_proj"],
+                                       "exclude_modules": [f"{i}.k_proj" for i in range(n)], "layers_to_transform": list(range(n)),
+                                       "modules_to_save": None, "layers_pattern": ["h", "layers"]})
+
+
 @case(500, "quantize", "hf", "x.gguf", "Q8_0", "--no-tokenizer", "--force", "--tensor-type-file", "rules", "-n",
       exits=(0, 2, 3))
 def rules_of_a_recipe(n):
