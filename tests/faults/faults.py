@@ -16,8 +16,11 @@ import subprocess
 import sys
 import threading
 import time
+import zipfile
 
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "support"))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(HERE, "..", "support"), os.path.join(HERE, "..", "golden")]
+import torchbuilder  # noqa: E402
 from safetensors_file import safetensors  # noqa: E402
 
 GROUPS = {"open": (errno.EIO, errno.EACCES), "list": (errno.EIO,), "stat": (errno.EIO, errno.EACCES),
@@ -51,6 +54,21 @@ def make_model(folder):
         json.dump(CONFIG, f)
     with open(folder + "/README.md", "w") as f:
         f.write("---\nlicense: mit\n---\n")
+
+
+def make_others(folder):
+    """Models of other programs, and an adapter."""
+    with open(folder + "/m.pt", "wb") as f:
+        f.write(torchbuilder.archive(torchbuilder.dict_of(t=torchbuilder.tensor()), {"0": bytes(24)}).file())
+    with zipfile.ZipFile(folder + "/m.npz", "w") as z:
+        header = b"{'descr': '<f4', 'fortran_order': False, 'shape': (4, 4), }".ljust(117) + b"\n"
+        z.writestr(zipfile.ZipInfo("a.npy"), b"\x93NUMPY\1\0\x76\0" + header + bytes(64))
+    os.makedirs(folder + "/lora")
+    module = "base_model.model.model.layers.0.self_attn.q_proj.lora_%s.weight"
+    with open(folder + "/lora/adapter_model.safetensors", "wb") as f:
+        f.write(safetensors([(module % "A", "F32", [2, 32], bytes(256)), (module % "B", "F32", [32, 2], bytes(256))]))
+    with open(folder + "/lora/adapter_config.json", "w") as f:
+        json.dump({"peft_type": "LORA", "r": 2, "lora_alpha": 2, "target_modules": ["q_proj"]}, f)
 
 
 def contents(folder):
@@ -218,6 +236,8 @@ def main():
     for name in ("m.gguf", "old.gguf"):
         shutil.copy(root + "/base/" + name, root + "/base/ladder")
     subprocess.run([tare, "pack", "ladder", "steps.wcodec", "--quiet"], cwd=root + "/base", check=True, capture_output=True)
+    subprocess.run([tare, "quantize", "m.gguf", "more.gguf", "Q8_0", "--quiet"], cwd=root + "/base", check=True, capture_output=True)
+    make_others(root + "/base")
     verbs = {
         "info": ["info", "hf"],
         "info of a file": ["info", "-t", "m.gguf"],
@@ -242,6 +262,13 @@ def main():
         "unpack a ladder": ["unpack", "steps.wcodec", "steps"],
         "info of several": ["info", "m.gguf", "old.gguf", "old.wcodec"],
         "MCF": ["convert", "hf", "x.mcf"],
+        "a pickle": ["convert", "m.pt", "x.safetensors"],
+        "arrays in a zip archive": ["convert", "m.npz", "x.safetensors"],
+        "a file of a ladder": ["convert", "steps.wcodec::old.gguf", "x.gguf"],
+        "another file of a ladder": ["pack", "--append", "steps.wcodec", "more.gguf"],
+        "a part": ["convert", "hf", "x.gguf", "--no-tokenizer", "--part", "1/2"],
+        "an adapter": ["convert", "hf", "hf2", "--to", "hf", "--apply-adapter", "lora"],
+        "a pair of an adapter": ["convert", "hf", "x.gguf", "--lora", "lora"],
     }
     wrong = []
     every = [Verb(tare, shim, root, name, arguments, wrong) for name, arguments in verbs.items()]

@@ -6,6 +6,7 @@
  * work itself. Files of a server are known by what it says of their version, other URLs by their text. */
 #include "ops/parts/part_layout.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "base/arith.h"
@@ -61,6 +62,16 @@ typedef struct folder {
     uint8_t sum[32];
 } folder;
 
+/* A name that leads to no file is no fault: it may be a URL, or a link whose target is gone. */
+static tare_status look(bool *is_there, tare_file_facts *facts, const char *path, tare_error *err) {
+    const int failed = tare_entry_stat(facts, TARE_HERE, path, true);
+    *is_there = !failed;
+    if (!failed || failed == ENOENT || failed == ENOTDIR || failed == ENAMETOOLONG) return TARE_OK;
+    tare_fail_errno(err, failed, "an input cannot be looked at");
+    tare_error_file(err, path);
+    return TARE_ERR_IO;
+}
+
 static tare_status hash_entry(void *ctx, const tare_files_entry *entry, tare_error *err) {
     folder *f = ctx;
     tare_file_facts facts;
@@ -68,7 +79,9 @@ static tare_status hash_entry(void *ctx, const tare_files_entry *entry, tare_err
     uint8_t digest[32];
     const char *path = tare_part_inner(f->arena, f->path, tare_str_of(entry->name));
     if (!path) return tare_fail(err, TARE_ERR_NOMEM, "inputs of a part");
-    if (tare_entry_stat(&facts, TARE_HERE, path, true) != 0) return TARE_OK;
+    bool is_there;
+    TARE_TRY(look(&is_there, &facts, path, err));
+    if (!is_there) return TARE_OK;
     tare_sha256_init(&h);
     hash_facts(&h, path, &facts);
     tare_sha256_final(&h, digest);
@@ -80,7 +93,9 @@ static tare_status hash_input(tare_sha256 *h, const char *path, tare_arena *aren
                               tare_error *err) {
     tare_file_facts facts;
     folder f = {.path = path, .arena = arena};
-    if (tare_entry_stat(&facts, TARE_HERE, path, true) != 0) {
+    bool is_there;
+    TARE_TRY(look(&is_there, &facts, path, err));
+    if (!is_there) {
         hash_str(h, tare_str_of(path));
         return TARE_OK;
     }
