@@ -11,8 +11,11 @@ typedef struct reader {
     tare_str line; /* without its end */
     tare_arena *arena;
     tare_json_node *root;
+    tare_json_node *anchors; /* texts by the names that aliases have for them */
     bool is_out_of_memory;
 } reader;
+
+enum { MOST_ANCHORS = 64 /* each alias looks at all */ };
 
 /* The next line up to the closing "---"; false: there is none. */
 static bool next_line(reader *r) {
@@ -154,6 +157,65 @@ static tare_str read_block(reader *r, char style) {
     return (tare_str){out, at};
 }
 
+/* A text that goes on in lines further in: a blank in the place of each line's end. */
+static tare_str whole_text(reader *r, tare_str text) {
+    const tare_str start = r->rest;
+    while (next_of_block(r)) continue;
+    const size_t n_more = start.len - r->rest.len;
+    char *out = n_more ? tare_arena_take(r->arena, text.len + n_more + 1) : NULL;
+    r->is_out_of_memory |= n_more && !out;
+    if (!out) return text;
+    size_t at = text.len;
+    memcpy(out, text.ptr, at);
+    r->rest = start;
+    while (next_of_block(r)) {
+        const tare_str t = trim(r->line);
+        if (t.len == 0 || t.ptr[0] == '#') continue;
+        out[at++] = ' ';
+        memcpy(out + at, t.ptr, t.len);
+        at += t.len;
+    }
+    return (tare_str){out, at};
+}
+
+/* Takes the word that begins a text, with its mark; what follows is left in *text. */
+static tare_str take_word(tare_str *text) {
+    size_t n = 1;
+    while (n < text->len && text->ptr[n] != ' ' && text->ptr[n] != '\t') n++;
+    const tare_str word = {text->ptr + 1, n - 1};
+    *text = trim(tare_str_cut(*text, n));
+    return word;
+}
+
+/* A text behind a tag (!!str) or an anchor (&name), or what an alias (*name) stands for; nothing where that
+ * is no text. */
+static tare_str resolved(reader *r, tare_str text) {
+    tare_str anchor = {"", 0};
+    if (text.ptr[0] == '*') {
+        const tare_json_node *of =
+            r->anchors ? tare_json_member(r->anchors, take_word(&text)) : NULL;
+        return of ? of->text : TARE_STR("");
+    }
+    while (text.len && (text.ptr[0] == '&' || text.ptr[0] == '!')) {
+        const bool is_anchor = text.ptr[0] == '&';
+        const tare_str word = take_word(&text);
+        if (is_anchor) anchor = word;
+    }
+    text = scalar(r, whole_text(r, text));
+    if (!anchor.len) return text;
+    if (!r->anchors) r->anchors = tare_json_new(r->arena, TARE_JSON_OBJECT, TARE_STR(""));
+    if (r->anchors && r->anchors->n < MOST_ANCHORS)
+        add(r, r->anchors, TARE_JSON_STRING, anchor, text);
+    return text;
+}
+
+static void read_text(reader *r, tare_str key, tare_str text) {
+    const bool is_plain = text.ptr[0] != '"' && text.ptr[0] != '\'';
+    text = resolved(r, text);
+    const bool is_nothing = text.len == 0 || tare_str_is(text, "null") || tare_str_is(text, "~");
+    if (!is_plain || !is_nothing) add(r, r->root, TARE_JSON_STRING, key, text);
+}
+
 static void read_member(reader *r) {
     const char *colon = memchr(r->line.ptr, ':', r->line.len);
     if (!colon || indent_of(r->line) || r->line.ptr[0] == '#') return;
@@ -168,8 +230,8 @@ static void read_member(reader *r) {
         if (list) read_inline(r, list, text);
     } else if (text.ptr[0] == '>' || text.ptr[0] == '|') {
         add(r, r->root, TARE_JSON_STRING, key, read_block(r, text.ptr[0]));
-    } else if (!tare_str_is(scalar(r, text), "null") && !tare_str_is(text, "~")) {
-        add(r, r->root, TARE_JSON_STRING, key, scalar(r, text));
+    } else {
+        read_text(r, key, text);
     }
 }
 

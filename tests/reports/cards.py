@@ -29,6 +29,11 @@ def cards(p):
         "tags: [\"a, b\", 'c', d]": {"tags": ["a, b", "c", "d"]},
         "base_model: /root/.cache/huggingface/hub/models--some-org--Tiny-7B/snapshots/" + COMMIT:
             {"base_model.0.name": "Tiny 7B", "base_model.0.repo_url": "https://huggingface.co/some-org/Tiny-7B"},
+        "license_name: a licence\n  of two lines  # a comment\nlicense: mit": {"license.name": "a licence of two lines", "license": "mit"},
+        "license_name: \"one\n\n  two\"\nlicense: mit": {"license.name": "one two", "license": "mit"},
+        "license_name: &it \"a: b\"\nlicense: *it": {"license.name": "a: b", "license": "a: b"},
+        "license: !!str mit\nlicense_name: ! &b c\nlicense_link: *b": {"license": "mit", "license.name": "c", "license.link": "c"},
+        "license: *nobody\nlicense_name: x": {"license": None, "license.name": "x"},
         "license: mit\r\nlicense_link: x\r": {"license": "mit", "license.link": "x"},
     }.items():
         for mark in ("", "\ufeff"):
