@@ -4,9 +4,12 @@
 
 Every external symbol of the static library begins with tare_. The shared library exports the
 functions that the public headers declare with TARE_API, all of them (but what Windows alone has) and
-nothing else.
+nothing else. With glibc it has no memory of threads that each makes when it first needs it, which a child
+of fork may free twice (src/base/pool.c).
 """
+import platform
 import re
+import shutil
 import subprocess
 import sys
 
@@ -39,4 +42,7 @@ findings = [f"{s}: external, but does not begin with tare_"
 findings += [f"{s}: exported, but no public header declares it"
              for s in sorted(outside - declared)]
 findings += [f"{s}: declared with TARE_API, but not exported" for s in sorted(declared - outside)]
+if platform.libc_ver()[0] == "glibc" and shutil.which("readelf"):
+    relocations = subprocess.run(["readelf", "--relocs", "--wide", shared], check=True, capture_output=True, text=True).stdout
+    findings += [f"{shared}: a _Thread_local without an early place" for _ in re.findall("DTPMOD|TLSDESC", relocations)]
 tree.finish(findings, len(inside) + len(declared))

@@ -65,7 +65,15 @@ typedef struct seat {
     bool reports;     /* progress, which is for the caller's thread */
 } seat;
 
-static _Thread_local seat here;
+/* Of a library that is loaded by a running program glibc keeps this in blocks that each thread makes
+ * for itself, and a child that is forked while such threads end frees some of them twice. These few
+ * bytes have room in what every thread has from its start. */
+#if defined(__GLIBC__)
+#define EARLY __attribute__((tls_model("initial-exec")))
+#else
+#define EARLY
+#endif
+static _Thread_local seat here EARLY;
 
 static bool run_one(workers *c, unsigned worker, bool reports) {
     if (atomic_load(&c->stop) || is_cancelled(c)) return false;
