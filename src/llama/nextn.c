@@ -58,6 +58,21 @@ static tare_status correct_count(tare_llama_mapping *m, double n_layers, double 
     return TARE_OK;
 }
 
+/* llama.cpp's file has as many blocks as its keys count. */
+static void leave_uncounted(tare_llama_mapping *m) {
+    const double n = m->is_rehearsal ? 0 : tare_llama_nextn_layers(m);
+    tare_finding f = TARE_FINDING(WARNING, TARE_ERR_UNSUPPORTED, "llama.nextn-uncounted");
+    if (!(n > 0)) return;
+    m->nextn = TARE_LLAMA_NEXTN_LEFT_OUT;
+    m->n_left_layers = (uint64_t)n;
+    if (m->options->nextn == TARE_LLAMA_NEXTN_LEFT_OUT) return;
+    f.item_kind = TARE_ITEM_RESOURCE;
+    f.item_name = TARE_STR("config.json");
+    tare_report_addf(m->options->context->report, &f,
+                     "it counts no multi-token prediction (MTP) layers, and there are tensors of "
+                     "them: they are left out");
+}
+
 static void note_apart(const tare_llama_mapping *m) {
     tare_finding f = TARE_FINDING(INFO, TARE_OK, "llama.nextn-apart");
     f.text = TARE_STR("llama.cpp has multi-token prediction (MTP) layers of this architecture in a "
@@ -85,6 +100,7 @@ tare_status tare_llama_count_extra_layers(tare_llama_mapping *m, double n_layers
     if (asked == TARE_LLAMA_NEXTN_ALONE && !(*extra > 0))
         return tare_fail(err, TARE_ERR_UNSUPPORTED,
                          "the model has no multi-token prediction (MTP) layers");
+    if (m->arch->extra_layers && *extra == 0) leave_uncounted(m);
     if (m->nextn != TARE_LLAMA_NEXTN_LEFT_OUT || !(*extra > 0 && *extra < 1e6)) return TARE_OK;
     if (is_apart) note_apart(m);
     m->n_left_layers = (uint64_t)*extra;

@@ -204,6 +204,22 @@ def check_lost_layers(case):
         case.check(f"{name}: layers", struct.unpack("<I", keys.get("nextn_predict_layers", bytes(4)))[0] == 0)
 
 
+def check_uncounted_layers(case):
+    """Layers that predict more tokens, there and counted nowhere: left out, and said."""
+    def count(n):
+        return lambda config, _: config.update(num_nextn_predict_layers=n)
+    for name in ("exaone-moe", "nemotron-h-nextn"):
+        whole, said = case.converted(name, count(1))
+        case.check(f"{name}: counted: {said}", any(".nextn." in t for t in whole) and "uncounted" not in said)
+        left, said = case.converted(name, count(0))
+        case.run("convert", case.model, case.out, "--no-mtp", "--force", *OPTIONS)
+        case.check(f"{name}: asked for", left.keys() == {t[0] for t in Gguf(case.out).tensors})
+        rest = {t: v for t, v in whole.items() if not t.startswith(f"blk.{max(int(t.split('.')[1]) for t in whole if t.startswith('blk.'))}.")}
+        case.check(f"{name}: {said} {set(left) ^ set(rest)}", left.keys() == rest.keys() and "llama.nextn-uncounted" in said)
+    _, said = case.converted("deepseek4-nextn", count(0))
+    case.check(f"in a file of their own: {said}", "llama.nextn-uncounted" in said and "llama.nextn-apart" not in said)
+
+
 def check_heads(case):
     """A head that is the embeddings, stored under its own name alone."""
     def tie(config, tensors):
@@ -269,7 +285,7 @@ def main():
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
     case = Case(tare, folder)
-    for check in (check_refused, check_files, check_experts, check_lost_layers, check_heads, check_names, check_lists):
+    for check in (check_refused, check_files, check_experts, check_lost_layers, check_uncounted_layers, check_heads, check_names, check_lists):
         check(case)
     shutil.rmtree(folder)
     return case.end()
