@@ -26,9 +26,17 @@ bool tare_llama_is_buffer(tare_str name) {
 
 /* Vision and audio encoders, projectors, and buffers that are no weights. */
 bool tare_llama_is_left_out(tare_str name) {
-    static const char *const starts[] = {
-        "mlp",     "vit.",       "vpm.",           "siglip2.",          "conformer.",
-        "merger.", "resampler.", "sound_encoder.", "sound_projection.", "speech_embeddings."};
+    static const char *const starts[] = {"mlp",
+                                         "vit.",
+                                         "vpm.",
+                                         "siglip2.",
+                                         "conformer.",
+                                         "merger.",
+                                         "linear_proj.",
+                                         "resampler.",
+                                         "sound_encoder.",
+                                         "sound_projection.",
+                                         "speech_embeddings."};
     static const char *const parts[] = {"visual.",          "vision.",
                                         "audio.",           "talker.",
                                         "vision_",          "audio_",

@@ -6,8 +6,10 @@ writes first, nor, but in F32, of the layer with which Nemotron H predicts more 
 layers it overlooks where transformers has renamed them."""
 import numpy as np
 
+from tiny_newer import inside
 from tiny_parts import MODELS, base, blocks, dense, experts, model
 from tiny_quantized import E8, F8
+from tiny_towers import INNER, TEXT, WIDTH, processor, qwen3_tower, qwen3_vision
 
 WINDOWS = dict(layer_types=["full_attention", "sliding_attention"], sliding_window=32, head_dim=16)
 GRANITE = dict(attention_multiplier=0.0156, embedding_multiplier=12.0, logits_scaling=8.0, residual_multiplier=0.22)
@@ -300,6 +302,35 @@ def _():
     return c, t
 
 
+@model("bailingmoe3-vision", tower=True, files=processor())
+def _():
+    c, t = MODELS["bailingmoe3"][0]()
+    vision = {**qwen3_vision("qwen3_vl", 3, []), "disable_merger_proj": True, "out_hidden_size": 4 * WIDTH}
+    t = {k: v for k, v in qwen3_tower(t, 3, 0).items() if ".visual.merger.linear" not in k and "patch_embed.proj.bias" not in k}
+    for i, shape in ((0, (TEXT, 4 * WIDTH)), (2, (TEXT, TEXT))):
+        t[f"linear_proj.{i}.weight"], t[f"linear_proj.{i}.bias"] = shape, shape[:1]
+    c = dict(c, model_type="bailing_moe_v3_plain", architectures=["BailingMoeV3VLForConditionalGeneration"], mrope_section=[2, 1, 1])
+    return inside(c, model_type="bailing_moe_v3_vl_plain", vision_config=vision), t
+
+
+@model("glm5-next-vision", tower=True, files=processor(min_image_tokens=16, max_image_tokens=8000))
+def _():
+    c, t = MODELS["glm5-next"][0]()
+    p = "model.visual."
+    t.update(blocks(p + "blocks.", 3, {
+        "attn.qkv@": (3 * WIDTH, WIDTH), "attn.proj@": (WIDTH, WIDTH), "norm1.weight": (WIDTH,), "norm2.weight": (WIDTH,),
+        "attn.q_norm.weight": (WIDTH // 4,), "attn.k_norm.weight": (WIDTH // 4,),
+        "mlp.gate_proj@": (INNER, WIDTH), "mlp.up_proj@": (INNER, WIDTH), "mlp.down_proj@": (WIDTH, INNER)}))
+    for name, shape in (("post_layernorm", (WIDTH,)), ("merger.proj", (TEXT, TEXT)), ("merger.gate_proj", (INNER, TEXT)),
+                        ("merger.up_proj", (INNER, TEXT)), ("merger.down_proj", (TEXT, INNER))):
+        t[p + name + ".weight"] = shape
+    for name, shape in (("downsample", (TEXT, WIDTH, 2, 2)), ("merger.post_projection_norm", (TEXT,)), ("patch_embed.proj", (WIDTH, 3, 2, 14, 14))):
+        t[p + name + ".weight"], t[p + name + ".bias"] = shape, shape[:1]
+    vision = dict(model_type="glm5_next_vision", depth=3, hidden_size=WIDTH, intermediate_size=INNER, num_heads=4, patch_size=14, image_size=56,
+                  spatial_merge_size=2, out_hidden_size=TEXT, hidden_act="silu", rms_norm_eps=1e-5, swiglu_limit=7.0)
+    return dict(c, vision_config=vision), t
+
+
 @model("deepseek4-vision", tower=True)
 def _():
     c, t = deepseek4()
@@ -429,4 +460,4 @@ def _():
 # that says what llama.cpp assumes.
 PARTS = {n: ["-mtp", "-no-mtp"] for n in ("deepseek-v32", "glm-dsa", "glm4moe")}
 PARTS.update({n: ["", "-mtp", "-no-mtp"] for n in ("bailingmoe3-nextn", "dots3note-nextn", "glm5-next-nextn", "hy_v3-nextn", "mimo2-nextn", "nemotron-h-nextn", "step35-nextn")})
-PARTS["deepseek4-vision"] = ["-mmproj"]
+PARTS.update({"bailingmoe3-vision": ["", "-mmproj"], "deepseek4-vision": ["-mmproj"], "glm5-next-vision": ["-mmproj"]})

@@ -135,27 +135,26 @@ static const tare_llama_rule k3_rules[] = {
     "if((layer + 1) % layer_group_size == 0, 1, if(layer + 1 > " LING_GROUPED ", 1, 0))"
 static const char *const ling3_defaults[] = {"num_shared_experts = 1", "ling.latent = " LING_LATENT,
                                              SIGMOID_ROUTER, NULL};
-static const tare_llama_key ling3_keys[] = {
-    {"attention.head_count_kv[]", I32, "ling.latent"},
-    KEY_VOCAB_SIZE,
-    {"ssm.conv_kernel", U32, "short_conv_kernel_size"},
-    {"kda.head_dim", U32, "head_dim"},
-    {"kda.safe_gate", BOOL, "kda_safe_gate"},
-    {"kda.gate_lower_bound", F32, "kda_lower_bound"},
-    KEYS_LATENT_RANKS,
-    KEYS_LATENT_HEADS,
-    KEY_EXPERT_FFN,
-    {"expert_shared_feed_forward_length", U32, "moe_shared_expert_intermediate_size"},
-    {"expert_shared_count", U32, "num_shared_experts"},
-    {"leading_dense_block_count", U32, "first_k_dense_replace"},
-    {"expert_weights_scale", F32, "routed_scaling_factor"},
-    {"expert_weights_norm", BOOL, "norm_topk_prob"},
-    {"swiglu_clamp_exp[]", F32,
-     "if(has(expert_swiglu_limit_list), at(expert_swiglu_limit_list, layer) | 0)"},
-    {"swiglu_clamp_shexp[]", F32,
-     "if(has(share_expert_swiglu_limit_list), at(share_expert_swiglu_limit_list, layer) | 0)"},
-    KEY_NEXTN,
-    END_OF_KEYS};
+#define LING3_KEYS                                                                                 \
+    {"attention.head_count_kv[]", I32, "ling.latent"}, KEY_VOCAB_SIZE,                             \
+        {"ssm.conv_kernel", U32, "short_conv_kernel_size"}, {"kda.head_dim", U32, "head_dim"},     \
+        {"kda.safe_gate", BOOL, "kda_safe_gate"},                                                  \
+        {"kda.gate_lower_bound", F32, "kda_lower_bound"}, KEYS_LATENT_RANKS, KEYS_LATENT_HEADS,    \
+        KEY_EXPERT_FFN,                                                                            \
+        {"expert_shared_feed_forward_length", U32, "moe_shared_expert_intermediate_size"},         \
+        {"expert_shared_count", U32, "num_shared_experts"},                                        \
+        {"leading_dense_block_count", U32, "first_k_dense_replace"},                               \
+        {"expert_weights_scale", F32, "routed_scaling_factor"},                                    \
+        {"expert_weights_norm", BOOL, "norm_topk_prob"},                                           \
+        {"swiglu_clamp_exp[]", F32,                                                                \
+         "if(has(expert_swiglu_limit_list), at(expert_swiglu_limit_list, layer) | 0)"},            \
+        {"swiglu_clamp_shexp[]", F32,                                                              \
+         "if(has(share_expert_swiglu_limit_list), at(share_expert_swiglu_limit_list, layer) | "    \
+         "0)"},                                                                                    \
+        KEY_NEXTN
+static const tare_llama_key ling3_keys[] = {LING3_KEYS, END_OF_KEYS};
+static const tare_llama_key ling3vl_keys[] = {
+    LING3_KEYS, {"rope.dimension_sections[4]", I32, "at(mrope_section, layer) | 0"}, END_OF_KEYS};
 static const tare_llama_rule ling3_rules[] = {
     {"*.self_attn.dense@", ".self_attn.o_proj", "if(ling.latent) as_is"},
     {"*.self_attn.f_proj@", ".self_attn.f_a_proj", "as_is"},
@@ -165,6 +164,15 @@ static const tare_llama_rule ling3_rules[] = {
     RULES_LATENT,
     END_OF_RULES};
 
+#define LING3_IS_KNOWN                                                                             \
+    "if(no_kda_lora | false, if(kda_safe_gate | false, "                                           \
+    "gated_attention_proj_granularity_type == 'head_wise'))"
+#define LING3_TENSORS                                                                              \
+    ENDS QKV NORMS FFN MOE SHARED MLA                                                              \
+        "attn_gate ssm_conv1d_q ssm_conv1d_k ssm_conv1d_v ssm_f_a ssm_beta ssm_a ssm_g_a ssm_dt "  \
+        "ssm_norm "                                                                                \
+        "exp_probs_b nextn.eh_proj nextn.enorm nextn.hnorm layer_output_norm"
+#define LING3_CUT ".attention.=.self_attn. .dt_bias=.dt_proj.bias .expert_bias=.expert_bias.bias"
 static const char *const ling3_back_config[] = {
     "model_type = 'bailing_moe_v3'",
     "layer_group_size = leading(attention.head_count_kv, 0) + 1",
@@ -202,7 +210,8 @@ static const tare_llama_back ling3_back = {
         "self_attn.dt_proj self_attn.A_log self_attn.q_conv1d self_attn.k_conv1d "
         "self_attn.v_conv1d self_attn.o_norm mlp.gate.expert_bias eh_proj enorm hnorm num_experts",
     .config = ling3_back_config,
-    .shapes = ling3_back_shapes};
+    .shapes = ling3_back_shapes,
+    .when = "has(rope.dimension_sections) == false"};
 
 /* ---- GLM 5 Next: Kimi's delta attention, latent attention without positions that looks at the tokens of
  * an index, several residual streams ---------------------------------------------------------------- */
@@ -326,19 +335,26 @@ const tare_llama_arch tare_llama_family_delta[] = {
      .rules = k3_rules},
     {.name = "bailingmoe3",
      .classes = "BailingMoeV3ForCausalLM",
-     .requires = "if(has(layer_group_size), if(no_kda_lora | false, if(kda_safe_gate | false, "
-                 "gated_attention_proj_granularity_type == 'head_wise')), true)",
-     .tensors = ENDS QKV NORMS FFN MOE SHARED MLA
-     "attn_gate ssm_conv1d_q ssm_conv1d_k ssm_conv1d_v ssm_f_a ssm_beta ssm_a ssm_g_a ssm_dt "
-     "ssm_norm "
-     "exp_probs_b nextn.eh_proj nextn.enorm nextn.hnorm layer_output_norm",
+     .requires = "if(has(layer_group_size), " LING3_IS_KNOWN ", true)",
+     .tensors = LING3_TENSORS,
      .optional = "attn_gate layer_output_norm",
-     .cut = ".attention.=.self_attn. .dt_bias=.dt_proj.bias .expert_bias=.expert_bias.bias",
+     .cut = LING3_CUT,
      .defaults = ling3_defaults,
      .keys = ling3_keys,
      .rules = ling3_rules,
      .extra_layers = "num_nextn_predict_layers",
      .back = &ling3_back},
+    {.name = "bailingmoe3",
+     .classes = "BailingMoeV3VLForConditionalGeneration",
+     .requires = "if(has(layer_group_size), if(" LING3_IS_KNOWN ", 2 * (at(mrope_section, 0) + "
+                 "at(mrope_section, 1) + at(mrope_section, 2)) == qk_rope_head_dim), true)",
+     .tensors = LING3_TENSORS,
+     .optional = "attn_gate layer_output_norm",
+     .cut = LING3_CUT,
+     .defaults = ling3_defaults,
+     .keys = ling3vl_keys,
+     .rules = ling3_rules,
+     .extra_layers = "num_nextn_predict_layers"},
     {.name = "glm5-next",
      .classes = "Glm5NextForConditionalGeneration",
      .requires =

@@ -151,6 +151,29 @@ static const tare_llama_tower qwen3_tower = {.projector = "qwen3vl_merger",
                                              .layers = "vision_config.depth",
                                              .positions = VISION_GRID};
 
+/* Ling 3 VL: the merger is its norm, and what follows has names beside the tower's. */
+static const char *const ling3_defaults[] = {
+    "rms_norm_eps = 0.000001", "vision_config.spatial_merge_size = 2", QWEN3_IMAGE_SIZE, NULL};
+static const tare_llama_key ling3_keys[] = {VISION_KEYS,
+                                            KEY_PROJECTOR("ling3vl"),
+                                            KEY_GELU,
+                                            KEY_VISION_MERGE("vision_config.spatial_merge_size"),
+                                            KEY_VISION_EPS("rms_norm_eps"),
+                                            END_OF_KEYS};
+static const tare_llama_rule ling3_rules[] = {QWEN3_BLOCKS,
+                                              {"visual.merger.norm@", "=mm.input_norm", NULL},
+                                              {"linear_proj.#@", "=mm.#", NULL},
+                                              END_OF_RULES};
+static const tare_llama_must ling3_musts[] = {
+    {"vision_config.disable_merger_proj | false",
+     "vision_config.disable_merger_proj is not true, as llama.cpp has it"},
+    {NULL, NULL}};
+static const tare_llama_tower ling3_tower = {.projector = "ling3vl",
+                                             .takes = "visual. linear_proj.",
+                                             .layers = "vision_config.depth",
+                                             .positions = VISION_GRID,
+                                             .musts = ling3_musts};
+
 static const char *const glm4_defaults[] = {"hidden_size = 4096",
                                             "vision_config.depth = 24",
                                             "vision_config.num_heads = 12",
@@ -206,6 +229,41 @@ static const tare_llama_back glm4moe_back =
 static const tare_llama_back glm_ocr_back =
     GLM4_BACK(glm_ocr_back_config, "has(tensors.v.attn_q_norm.weight)");
 static const tare_llama_back glm4_back = GLM4_BACK(glm4_back_config, NULL);
+/* GLM 5 Next: no positions but rotary ones, and a bound of activations. */
+#define GLM5_TOKEN                                                                                 \
+    "processor.patch_size * processor.patch_size * processor.merge_size * processor.merge_size"
+static const char *const glm5_defaults[] = {"hidden_size = 4096",
+                                            "vision_config.depth = 24",
+                                            "vision_config.num_heads = 16",
+                                            "vision_config.hidden_size = 1024",
+                                            "vision_config.intermediate_size = 4096",
+                                            "vision_config.patch_size = 14",
+                                            "vision_config.image_size = 336",
+                                            "vision_config.spatial_merge_size = 2",
+                                            "vision_config.hidden_act = 'silu'",
+                                            "processor.patch_size = 14",
+                                            "processor.merge_size = 2",
+                                            NULL};
+static const tare_llama_key glm5_keys[] = {
+    VISION_KEYS,
+    KEY_PROJECTOR("glm5v"),
+    KEYS_ACTIVATION,
+    KEY_VISION_EPS("vision_config.rms_norm_eps | 0.00001"),
+    KEY_VISION_MERGE("vision_config.spatial_merge_size"),
+    {"vision.swiglu_clamp", F32, "vision_config.swiglu_limit | 10"},
+    KEY_MIN_PIXELS("processor.min_image_tokens * " GLM5_TOKEN),
+    KEY_MAX_PIXELS("processor.max_image_tokens * " GLM5_TOKEN),
+    END_OF_KEYS};
+static const tare_llama_must glm5_musts[] = {
+    MUST_ACTIVATE,
+    {"if(vision_config.spatial_merge_size == 2, "
+     "(vision_config.rope_parameters.rope_theta | 10000) == 10000)",
+     "vision_config.spatial_merge_size or rope_theta is not 2 and 10000, with which llama.cpp "
+     "computes"},
+    {NULL, NULL}};
+static const tare_llama_tower glm5_tower = {
+    .projector = "glm5v", .takes = "visual.", .layers = "vision_config.depth", .musts = glm5_musts};
+
 static const tare_llama_tower glm4_tower = {.projector = "glm4v",
                                             .takes = "visual.",
                                             .layers = "vision_config.depth",
@@ -267,6 +325,20 @@ const tare_llama_arch tare_llama_towers_qwen[] = {
     GLM4_ROW("Glm4vMoeForConditionalGeneration", glm4moe_back),
     GLM4_ROW("GlmOcrForConditionalGeneration", glm_ocr_back),
     GLM4_ROW("Glm4vForConditionalGeneration", glm4_back),
+    {.name = CLIP,
+     .classes = "Glm5NextForConditionalGeneration",
+     .tensors = "",
+     .defaults = glm5_defaults,
+     .own = glm5_keys,
+     .rules = glm4_rules,
+     .tower = &glm5_tower},
+    {.name = CLIP,
+     .classes = "BailingMoeV3VLForConditionalGeneration",
+     .tensors = "",
+     .defaults = ling3_defaults,
+     .own = ling3_keys,
+     .rules = ling3_rules,
+     .tower = &ling3_tower},
     {.name = CLIP,
      .classes = "Exaone4_5_ForConditionalGeneration",
      .tensors = "",
