@@ -198,6 +198,9 @@ struct tare_model {
     tare_tensor_note *notes;      /* n_tensors, or NULL: no tensor has one */
     const char *refusal;          /* why no packed weight can be read; NULL: they can */
     const tare_model *stored;     /* the model as its files have it; NULL: this one is it */
+    const tare_model **sources; /* models whose bytes it has in another form, or under other names:
+                                     what they state of their bytes is true of it, too */
+    size_t n_sources;
     const int64_t *stored_of;   /* with it, n_tensors: which of its tensors one is; -1: a weight */
     const tare_origin *origins; /* with it, n_tensors */
     const struct tare_packed_weights *packed; /* with it */

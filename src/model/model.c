@@ -89,6 +89,15 @@ tare_status tare_model_lacks(tare_model *m, tare_str tensor, const char *code, c
     return TARE_OK;
 }
 
+static tare_status add_source(tare_model *out, const tare_model *in, tare_error *err) {
+    const tare_model **list = tare_arena_array(&out->arena, out->n_sources + 1, sizeof *list);
+    if (!list) return tare_fail(err, TARE_ERR_NOMEM, "list of models");
+    if (out->n_sources) memcpy(list, out->sources, out->n_sources * sizeof *list);
+    list[out->n_sources++] = in;
+    out->sources = list;
+    return TARE_OK;
+}
+
 tare_status tare_model_share_files(tare_model *out, const tare_model *in, tare_error *err) {
     for (size_t i = 0; i < in->n_files; i++) {
         tare_reader reader = in->files[i].reader;
@@ -100,7 +109,7 @@ tare_status tare_model_share_files(tare_model *out, const tare_model *in, tare_e
         out->files[index].is_decoded = in->files[i].is_decoded;
         out->files[index].is_merged = in->files[i].is_merged;
     }
-    return TARE_OK;
+    return add_source(out, in, err);
 }
 
 tare_status tare_model_keep(tare_model *m, void *ptr, size_t size, tare_error *err) {

@@ -142,8 +142,11 @@ tare_status tare_tensor_check(const tare_model *model, size_t tensor, const tare
 tare_status tare_digests_check(const tare_model *model, const tare_context *context,
                                tare_error *err) {
     TARE_TRY(tare_crcs_check(model, NULL, context, err));
-    if (!model->catalog.digests) return TARE_OK;
-    return check_tensors(model, 0, model->catalog.n_tensors, context, err);
+    if (model->catalog.digests)
+        TARE_TRY(check_tensors(model, 0, model->catalog.n_tensors, context, err));
+    for (size_t i = 0; i < model->n_sources; i++)
+        TARE_TRY(tare_digests_check(tare_model_as_stored(model->sources[i]), context, err));
+    return TARE_OK;
 }
 
 /* ---- the manifest's digest ------------------------------------------------------------------- */

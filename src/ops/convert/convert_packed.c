@@ -18,6 +18,7 @@ static tare_status add_files(tare_model *m, const tare_plan *p, const tare_outse
     uint32_t index;
     tare_reader r;
     TARE_TRY(tare_model_share_files(m, p->in, err));
+    m->n_sources = 0; /* what the input states was checked before anything was made of it */
     TARE_TRY(tare_reader_fd(&r, tare_outset_fd(made), p->out_path, false, err));
     return tare_model_add_file(m, &r, p->out_path, &index, err);
 }

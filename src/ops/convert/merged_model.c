@@ -144,6 +144,7 @@ static tare_status fill(tare_model *out, merged *m, tare_error *err) {
     out->n_left_out = in->n_left_out;
     out->loss = in->loss;
     out->catalog = in->catalog;
+    out->catalog.digests = NULL; /* of other bytes */
     out->catalog.n_tensors = 0;
     out->catalog.tensors = TARE_NEW_ARRAY(&out->arena, tare_tensor, in->catalog.n_tensors);
     m->parts = TARE_NEW_ARRAY(&out->arena, part, in->catalog.n_tensors);

@@ -69,6 +69,7 @@ static tare_status fill(tare_model *m, const tare_model *in, const tare_edit_ste
     m->n_left_out = in->n_left_out;
     m->loss = in->loss;
     m->catalog = from->catalog;
+    m->catalog.digests = NULL; /* they are checked where they are stated */
     m->catalog.tensors = TARE_NEW_ARRAY(&m->arena, tare_tensor, from->catalog.n_tensors);
     if (!m->catalog.tensors) return tare_fail(err, TARE_ERR_NOMEM, "tensors");
     if (from->catalog.n_tensors)
