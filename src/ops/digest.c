@@ -8,6 +8,7 @@
 
 #include "base/bytes.h"
 #include "base/hash.h"
+#include "model/adapter_set.h"
 #include "ops/checksums.h"
 #include "ops/digest.h"
 #include "ops/item_walk.h"
@@ -147,6 +148,15 @@ tare_status tare_digests_check(const tare_model *model, const tare_context *cont
     for (size_t i = 0; i < model->n_sources; i++)
         TARE_TRY(tare_digests_check(tare_model_as_stored(model->sources[i]), context, err));
     return TARE_OK;
+}
+
+tare_status tare_factors_check(const tare_adapter_set *set, const tare_model *but,
+                               const tare_allocator *allocator, tare_error *err) {
+    const tare_model *factors = tare_model_as_stored(set->factors);
+    tare_context context = tare_context_default();
+    context.allocator = allocator;
+    if (!factors || factors == tare_model_as_stored(but)) return TARE_OK;
+    return tare_digests_check(factors, &context, err);
 }
 
 /* ---- the manifest's digest ------------------------------------------------------------------- */

@@ -27,6 +27,11 @@ void tare_manifest_line(tare_buffer *line, const tare_digest *digest, tare_str n
 tare_status tare_digests_check(const tare_model *model, const tare_context *context,
                                tare_error *err);
 
+/* The same of the factors of adapters, unless they are of the model `but`. */
+struct tare_adapter_set;
+tare_status tare_factors_check(const struct tare_adapter_set *set, const tare_model *but,
+                               const tare_allocator *allocator, tare_error *err);
+
 /* The digest of a tensor in a visit of it; scratch has TARE_PIECE bytes, or those of the tensor. */
 tare_status tare_digest_visit(tare_digest *out, const tare_model *model, size_t tensor,
                               const tare_walk_job *job, tare_error *err);

@@ -60,11 +60,33 @@ def whole_models(run):
         run(0, "convert", model, "vocab-" + word, "--to", "gguf", "--vocab-only")
 
 
+def adapters(run):
+    """Factors in torch's archive, which are merged, stored or named for llama.cpp."""
+    os.mkdir("adapter")
+    with open("adapter/adapter_config.json", "w") as f:
+        json.dump({"peft_type": "LORA", "r": 2, "lora_alpha": 2, "target_modules": ["q_proj"]}, f)
+    module = "base_model.model.model.layers.0.self_attn.q_proj.lora_"
+    factors = {f"{module}{side}.weight": tensor(shape, (shape[1], 1), data=storage(side, 512))
+               for side, shape in (("A", (2, 256)), ("B", (256, 2)))}
+    made = archive(dict_of(**factors), {side: struct.pack("<512f", *(random.gauss(0, 1) for _ in range(512))) for side in "AB"})
+    with open("adapter/adapter_model.bin", "wb") as f:
+        f.write(made.file())
+    uses = [["convert", "hf", "out.safetensors", "--apply-adapter", "adapter"], ["convert", "hf", "out.gguf", "--apply-adapter", "adapter"],
+            ["convert", "hf", "out.infq", "--adapter", "n=adapter"], ["quantize", "hf", "out.gguf", "Q8_0", "--apply-adapter", "adapter"],
+            ["convert", "hf", "out.gguf", "--lora", "adapter"]]
+    for i, arguments in enumerate(uses):
+        run(0, *arguments[:2], f"adapted-{i}" + arguments[2][3:], *arguments[3:])
+    flip("adapter/adapter_model.bin", made.at["archive/data/B data"] + 5)
+    for arguments in uses:
+        said = run(3, *arguments)
+        assert "lora_B" in said and "CRC-32" in said, (arguments, said)
+
+
 def main():
     tare, folder = sys.argv[1:3]
     os.makedirs(folder, exist_ok=True)
     os.chdir(folder)
-    for name in ("a.infq", "b.infq", "hf", "torch", "out"):
+    for name in ("a.infq", "b.infq", "hf", "torch", "adapter", "out"):
         shutil.rmtree(name, ignore_errors=True)
 
     def run(code, *arguments):
@@ -91,6 +113,7 @@ def main():
         assert "second" in said and "sha256" in said, said
     run(0, "info", "--stats", "--filter", "first", "a.infq")
     whole_models(run)
+    adapters(run)
     assert not [n for n in os.listdir(".") if n.startswith("out")]
     print("a flipped bit is found before numbers are made of it")
 

@@ -21,6 +21,7 @@
 #include "encoding/low_rank.h"
 #include "model/adapter_set.h"
 #include "model/peft.h"
+#include "ops/digest.h"
 #include "ops/mix/roles.h"
 
 #define PIECE ((uint64_t)1 << 16) /* elements of a factor read at a time */
@@ -235,6 +236,7 @@ static void report_use(const tare_adapter_use *use, tare_report *report) {
 static tare_status add_use(tare_merge *m, const tare_model *in, const tare_adapter_use *use,
                            tare_report *report, tare_error *err) {
     const size_t before = m->n;
+    TARE_TRY(tare_factors_check(use->set, in, m->allocator, err));
     tare_peft_tell(&use->set->left, use->set->n, use->set->path, report);
     for (size_t i = 0; i < use->set->n; i++) {
         const tare_adapter *a = &use->set->adapters[i];
@@ -288,7 +290,7 @@ tare_status tare_merge_new(tare_merge **out, const tare_model *in, const tare_ad
         else
             status = add_use(m, in, &uses[i], report, err);
     }
-    if (m->n) qsort(m->parts, m->n, sizeof *m->parts, by_tensor);
+    if (status == TARE_OK && m->n) qsort(m->parts, m->n, sizeof *m->parts, by_tensor);
     if (status == TARE_OK)
         *out = m;
     else

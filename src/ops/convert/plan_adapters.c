@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "model/adapter_set.h"
 #include "ops/convert/plan.h"
+#include "ops/digest.h"
 
 /* A pair and its name in the output. */
 typedef struct stored {
@@ -55,6 +56,7 @@ static tare_status collect(list *l, tare_plan *p, tare_error *err) {
     for (size_t i = 0; i < p->infq.n_adapters; i++) {
         const tare_adapter_use *use = &p->infq.adapters[i];
         const tare_finding loss = tare_peft_loss(&use->set->left);
+        TARE_TRY(tare_factors_check(use->set, p->in, p->options.context->allocator, err));
         tare_peft_tell(&use->set->left, use->set->n, use->set->path, p->options.context->report);
         tare_strict_loss(&p->strict, &loss);
         for (size_t k = 0; k < use->set->n; k++) {
