@@ -222,6 +222,16 @@ static tare_status begin_part(packing *p, bool *is_done, uint64_t file_bytes, ta
     return part->begin(part->ctx, is_done, part, &p->files, err);
 }
 
+/* What the input and its bases state of their bytes. */
+static tare_status check_stated(const packing *p, tare_error *err) {
+    const tare_context quiet = tare_steps_context_quiet(p->options.context);
+    if (p->options.output->dry_run) return TARE_OK;
+    TARE_TRY(tare_digests_check(tare_model_as_stored(p->in), &quiet, err));
+    for (size_t i = 0; i < p->options.n_bases; i++)
+        TARE_TRY(tare_digests_check(tare_model_as_stored(p->options.bases[i]), &quiet, err));
+    return TARE_OK;
+}
+
 static tare_status pack(packing *p, const char *path, tare_pack_summary *sum, tare_error *err) {
     bool is_done = false;
     if (p->source->has_files)
@@ -233,9 +243,7 @@ static tare_status pack(packing *p, const char *path, tare_pack_summary *sum, ta
     TARE_TRY(begin_part(p, &is_done, sum->from_bytes, err));
     if (is_done) return TARE_OK;
     begin_steps(p, sum->from_bytes);
-    const tare_context quiet = tare_steps_context_quiet(p->options.context);
-    if (!p->options.output->dry_run)
-        TARE_TRY(tare_digests_check(tare_model_as_stored(p->in), &quiet, err));
+    TARE_TRY(check_stated(p, err));
     TARE_TRY(begin_output(p, path, err));
     p->digests = (tare_pack_digests){.model = p->in,
                                      .opened = p->source->opened,
