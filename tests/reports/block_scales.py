@@ -94,6 +94,10 @@ def main():
             assert done.returncode != 0 or "NaN" in done.stderr or "Inf" in done.stderr, (name, done.stderr)
             done = subprocess.run([tare, "extract", "x.gguf", "w", "-o", "w.npy", "--force"], capture_output=True, text=True)
             assert done.returncode == 0 and "[extract.nan]" in done.stderr or "[extract.inf]" in done.stderr, (name, done.stderr)
+            done = subprocess.run([tare, "info", "--stats", "--json", "x.gguf"], capture_output=True, text=True)
+            found = json.loads(done.stdout)["models"][0]["tensors"][0]["stats"]
+            odd = found["nan_count"] + found["infinite_count"]
+            assert odd and sum(found["histogram_counts"]) == found["finite_count"] == ROWS * COLUMNS - odd, (name, found)
             done = subprocess.run([tare, "extract", "x.gguf", "w", "-o", "w.bin", "--force"], capture_output=True, text=True)
             assert done.returncode == 0 and not done.stderr, (name, done.stderr)
     whole_scales(tare)

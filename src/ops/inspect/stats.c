@@ -13,6 +13,7 @@
 
 #include "base/arith.h"
 #include "base/bytes.h"
+#include "model/hidden_scales.h"
 #include "ops/digest.h"
 #include "ops/inspect/value_pieces.h"
 #include "ops/item_walk.h"
@@ -153,6 +154,17 @@ static void finish(tare_tensor_stats *out, sums *s) {
     out->max = (double)s->max[0];
 }
 
+/* Numbers whose scale is none, and which decode to 0: they are no numbers. */
+static tare_status count_hidden(tare_tensor_stats *out, sums *s, const tare_model *m, size_t tensor,
+                                uint64_t first, size_t n, tare_error *err) {
+    tare_nonfinite_counts odd = tare_nonfinite_counts_default();
+    TARE_TRY(tare_count_hidden(&odd, m, tensor, first, n, err));
+    s->n_nan += odd.n_nan;
+    s->n_zero -= odd.n_nan;
+    out->histogram[MIDDLE] -= odd.n_nan;
+    return TARE_OK;
+}
+
 static tare_status read_pieces(tare_tensor_stats *out, const tare_model *m, size_t tensor,
                                uint64_t piece, float *values, const tare_walk_job *job,
                                tare_error *err) {
@@ -166,6 +178,7 @@ static tare_status read_pieces(tare_tensor_stats *out, const tare_model *m, size
         add_sums(&s, values, n);
         reach_out(out, largest_magnitude(&s));
         add_bins(out, values, n);
+        TARE_TRY(count_hidden(out, &s, m, tensor, first, n, err));
         uint64_t done =
             (uint64_t)((double)t->size_bytes * ((double)(first + n) / (double)t->n_elements));
         TARE_TRY(tare_walk_tick(job, done - ticked, err));
