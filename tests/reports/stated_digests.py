@@ -57,7 +57,6 @@ def whole_models(run):
                           ["pack", model, "out.wcodec"], ["pack", "hf", "out.wcodec", "--base", model], ["convert", model, "out.gguf", "--part", "1/2"]):
             said = run(3, *arguments)
             assert "self_attn.q_proj" in said and word in said, (arguments, said)
-        run(0, "convert", model, "vocab-" + word, "--to", "gguf", "--vocab-only")
 
 
 def adapters(run):

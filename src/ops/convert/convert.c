@@ -71,7 +71,6 @@ tare_status tare_plan_check(const tare_plan *plan, tare_error *err) {
 /* Digests that the input states, before anything is made of it. */
 static tare_status check_input(const conversion *c, tare_error *err) {
     const tare_context run = tare_steps_context_quiet(c->plan->options.context);
-    if (!c->plan->catalog.n_tensors) return TARE_OK; /* a vocabulary alone */
     return tare_digests_check(tare_model_as_stored(c->plan->in), &run, err);
 }
 
