@@ -291,8 +291,7 @@ static const struct {
     {"minimax-m3", "index_topk_blocks < 1", NULL, NULL,
      "index_topk_blocks: llama.cpp looks at other tokens where it is 0" OTHER_RESULTS},
     {"hy_v4", "true", NULL, NULL,
-     "HY 4: llama.cpp turns neighbours in a head, as the authors do, transformers' class "
-     "halves of it" OTHER_RESULTS},
+     "HY 4: llama.cpp turns neighbours in a head, transformers' class halves of it" OTHER_RESULTS},
     {"bitnet", "if(model_type == 'bitnet', has(quantization_config) == false)", NULL, NULL,
      "BitNet without quantization_config: weights are rounded to three values, which "
      "transformers takes as they are" OTHER_RESULTS},

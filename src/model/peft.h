@@ -54,7 +54,7 @@ bool tare_model_is_peft(const tare_model *m);
 
 /* Numbers of the modules that expressions match. */
 typedef struct tare_peft_pattern {
-    tare_pattern *expression; /* NULL: */
+    tare_pattern *expression; /* NULL: the name */
     tare_str name;            /* nothing in it is special but '.', which is any character */
     double value;
 } tare_peft_pattern;

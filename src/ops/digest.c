@@ -150,12 +150,12 @@ tare_status tare_digests_check(const tare_model *model, const tare_context *cont
     return TARE_OK;
 }
 
-tare_status tare_factors_check(const tare_adapter_set *set, const tare_model *but,
+tare_status tare_factors_check(const tare_adapter_set *set, const tare_model *in,
                                const tare_allocator *allocator, tare_error *err) {
     const tare_model *factors = tare_model_as_stored(set->factors);
     tare_context context = tare_context_default();
     context.allocator = allocator;
-    if (!factors || factors == tare_model_as_stored(but)) return TARE_OK;
+    if (!factors || factors == tare_model_as_stored(in)) return TARE_OK;
     return tare_digests_check(factors, &context, err);
 }
 

@@ -22,14 +22,14 @@ tare_status tare_manifest_lines(const tare_tensor *tensors, const tare_digest *d
 void tare_manifest_order(const tare_tensor **order, const tare_tensor *tensors, size_t n);
 void tare_manifest_line(tare_buffer *line, const tare_digest *digest, tare_str name);
 
-/* Compares all tensors, and all members of archives, whose digests the container states with these: what is
- * computed from damaged ones would look sound. */
+/* Compares all tensors, and all members of archives, whose digests the container states with these, and those of
+ * the models whose files it shares: what is computed from damaged ones would look sound. */
 tare_status tare_digests_check(const tare_model *model, const tare_context *context,
                                tare_error *err);
 
-/* The same of the factors of adapters, unless they are of the model `but`. */
+/* The same of adapters' factors, but where they are tensors of `in`, which is compared itself. */
 struct tare_adapter_set;
-tare_status tare_factors_check(const struct tare_adapter_set *set, const tare_model *but,
+tare_status tare_factors_check(const struct tare_adapter_set *set, const tare_model *in,
                                const tare_allocator *allocator, tare_error *err);
 
 /* The digest of a tensor in a visit of it; scratch has TARE_PIECE bytes, or those of the tensor. */

@@ -54,7 +54,7 @@ def whole_models(run):
     for model, word in (("b.infq", "sha256"), ("torch", "CRC-32")):
         for arguments in (["convert", model, "out.gguf"], ["convert", model, "-", "--to", "gguf"], ["quantize", model, "out.gguf", "Q8_0", "--allow-requantize"],
                           ["convert", model, "out", "--to", "hf"], ["quantize", model, "out", "nvfp4a16", "--to", "hf", "--allow-requantize"],
-                          ["pack", model, "out.wcodec"], ["pack", "hf", "out.wcodec", "--base", model], ["convert", model, "out.gguf", "--part", "1/2"]):
+                          ["convert", model, "out.safetensors", "--rename-tensor", "model.*=m.*"], ["pack", model, "out.wcodec"], ["pack", "hf", "out.wcodec", "--base", model], ["convert", model, "out.gguf", "--part", "1/2"]):
             said = run(3, *arguments)
             assert "self_attn.q_proj" in said and word in said, (arguments, said)
 

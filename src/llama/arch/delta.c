@@ -170,8 +170,7 @@ static const tare_llama_rule ling3_rules[] = {
 #define LING3_TENSORS                                                                              \
     ENDS QKV NORMS FFN MOE SHARED MLA                                                              \
         "attn_gate ssm_conv1d_q ssm_conv1d_k ssm_conv1d_v ssm_f_a ssm_beta ssm_a ssm_g_a ssm_dt "  \
-        "ssm_norm "                                                                                \
-        "exp_probs_b nextn.eh_proj nextn.enorm nextn.hnorm layer_output_norm"
+        "ssm_norm exp_probs_b nextn.eh_proj nextn.enorm nextn.hnorm layer_output_norm"
 #define LING3_CUT ".attention.=.self_attn. .dt_bias=.dt_proj.bias .expert_bias=.expert_bias.bias"
 static const char *const ling3_back_config[] = {
     "model_type = 'bailing_moe_v3'",
