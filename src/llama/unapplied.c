@@ -203,6 +203,14 @@ static const struct {
      NULL, NULL,
      "rope_scaling.type: transformers looks at rope_type alone in this architecture, and does not "
      "scale positions" OTHER_RESULTS},
+    {"cohere2moe", "if(has(rope_parameters), false, (rope_scaling.factor | 1) > 1)", NULL, NULL,
+     "rope_scaling: transformers takes rope_parameters alone in this architecture, the conversion "
+     "scales positions" OTHER_RESULTS},
+    {"laguna mellum",
+     "if(has(rope_parameters), false, if(has(rope_theta), if(rope_theta == 500000, false, true)))",
+     NULL, NULL,
+     "rope_theta: transformers takes rope_parameters alone in this architecture, else 500000; the "
+     "conversion takes this base" OTHER_RESULTS},
     {"modern-bert", "if(has(rope_scaling.rope_type), rope_scaling.rope_type == 'default') == false",
      NULL, NULL,
      "rope_scaling: transformers scales the positions of layers with windows, too" OTHER_RESULTS},

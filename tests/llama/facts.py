@@ -125,6 +125,9 @@ def positions(f):
     f.warns("attn_config.rope_theta")
     config, _ = f.restored()
     f.check(f"dbrx: {config}", config["rope_theta"] == 300 and config["attn_config"]["rope_theta"] == 300)
+    f.convert("gptneox", {"rope_parameters": None, "rotary_emb_base": 300, "rope_theta": 500, "rotary_pct": 0.25, "partial_rotary_factor": 0.5})
+    f.key("rope.freq_base", 300.0)  # the names of its class count
+    f.key("rope.dimension_count", f.keys["embedding_length"] // f.keys["attention.head_count"] // 4)
     f.convert("qwen35-even")  # heads that are narrower than the usual sections together
     f.key("rope.dimension_sections", [1, 1, 0, 0])
     f.make("qwen35-even", {"rope_parameters": {"rope_theta": 10000.0, "mrope_section": [11, 11, 10]}})
@@ -235,6 +238,8 @@ def assumed(f):
         f.check(f"{name}: {f.said}", "not-applied" not in f.said)
     for name, members, word in (("t5", {"dense_act_fn": "silu"}, "dense_act_fn"), ("t5", {"dense_act_fn": "gelu_new", "is_gated_act": False}, "dense_act_fn"),
                                 ("kimi-linear", {"moe_renormalize": False}, "moe_renormalize"), ("minimax-01", {"sliding_window": 8}, "sliding_window"),
+                                ("cohere2moe", {"rope_parameters": None, "rope_scaling": {"rope_type": "linear", "factor": 4.0}}, "rope_scaling"),
+                                *((n, {"rope_parameters": None, "rope_theta": 300.0}, "rope_theta") for n in ("laguna", "mellum")),
                                 ("modern-bert", {"architectures": ["ModernBertForSequenceClassification"], "classifier_activation": "relu"},
                                  "classifier_activation")):
         f.convert(name, members)

@@ -22,9 +22,14 @@ static const tare_llama_rule rugpt3_rules[] = {
     {"*.self_attn.v_proj@", "=blk.#.attn_qkv", "part(2, 3)"},
     END_OF_RULES};
 
-static const char *const neox_defaults[] = {"rotary_pct = rope.partial | 0.25",
-                                            "layer_norm_eps = 0.00001",
-                                            "max_position_embeddings = 2048", NULL};
+/* Whose positions have names of their own beside the settings; the usual ones do not count there. */
+static const char *const neox_defaults[] = {
+    "rope.theta = rope_parameters.rope_theta | rope_scaling.rope_theta | rotary_emb_base",
+    "rope.partial = rope_parameters.partial_rotary_factor | rope_scaling.partial_rotary_factor",
+    "rotary_pct = rope.partial | 0.25",
+    "layer_norm_eps = 0.00001",
+    "max_position_embeddings = 2048",
+    NULL};
 static const tare_llama_key neox_own[] = {
     {"context_length", U32, "max_position_embeddings"},
     {"embedding_length", U32, "hidden_size"},
