@@ -138,6 +138,10 @@ tare_status tare_llama_general_keys(tare_llama_mapping *m, tare_error *err);
 tare_status tare_llama_number(double *out, const tare_llama_mapping *m, const char *formula,
                               double otherwise, tare_error *err);
 
+/* Whether a formula holds: where it names `layer`, in all layers, or in one of them. Absent: no. */
+tare_status tare_llama_holds(bool *out, const tare_llama_mapping *m, const char *formula,
+                             bool in_all, tare_error *err);
+
 /* "name = formula" for all architectures: rope.theta and other settings that go by many names. */
 extern const char *const tare_llama_common_defaults[];
 

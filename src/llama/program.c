@@ -141,6 +141,18 @@ static bool op_even(machine *m) {
 static bool op_odd(machine *m) {
     return every_second(m, 1);
 }
+/* A dimension that lies at equal steps becomes terms of a sum. */
+static bool op_sum(machine *m) {
+    tare_llama_draft *draft = m->draft;
+    tare_llama_shape *s = &draft->shape;
+    const uint32_t d = (uint32_t)m->n[0];
+    if (d >= s->n_dims || s->dims[d].n_axes != 1 || !compute(m, TARE_PIECE_SUM)) return false;
+    draft->n_terms = s->dims[d].extent;
+    draft->step = s->dims[d].axes[0].stride;
+    s->n_dims--;
+    for (uint32_t i = d; i < s->n_dims; i++) s->dims[i] = s->dims[i + 1];
+    return true;
+}
 static bool op_add(machine *m) {
     return compute(m, TARE_PIECE_ADD);
 }
@@ -247,6 +259,7 @@ static const struct operation {
     {"odd", op_odd, 1, 1, "it has an odd number of rows"},
     {"tile", tile, 4, 4, "its heads are not those that config.json asks for"},
     {"squeeze", squeeze, 0, 0, "its shape cannot be squeezed"},
+    {"sum", op_sum, 1, 1, "its elements do not lie at equal steps"},
     {"add", op_add, 1, 1, "arithmetic twice"},
     {"mul", op_mul, 1, 1, "arithmetic twice"},
     {"negexp", op_negexp, 0, 0, "arithmetic twice"},

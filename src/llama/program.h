@@ -13,6 +13,7 @@
  *   tile(d, a, b, c)   a * b * c steps of dimension d as a, b, c: b before a
  *   squeeze            leave out dimensions of 1
  *   repeat(n)          dimension 0, which is 1, n times
+ *   sum(d)             dimension d, all its steps added up
  *   add(x) mul(x) negexp exp softplus
  *   center             minus the mean of all elements
  *   ternary            -1, 0 or 1 times the mean of their magnitudes
@@ -69,6 +70,7 @@ typedef struct tare_llama_draft {
     tare_llama_shape shape;
     tare_piece_arithmetic arithmetic;
     float constant, second;
+    uint64_t n_terms, step;     /* of a sum, as a piece has them */
     tare_llama_measure measure; /* what the constant still has to be computed from */
     tare_llama_fold fold;       /* the numbers are computed of these vectors */
     uint64_t n_ids;             /* what whole numbers are below; 0: they are none */

@@ -141,3 +141,19 @@ tare_status tare_llama_number(double *out, const tare_llama_mapping *m, const ch
     *out = v.kind == TARE_LLAMA_NUMBER || v.kind == TARE_LLAMA_BOOL ? v.number : otherwise;
     return TARE_OK;
 }
+
+tare_status tare_llama_holds(bool *out, const tare_llama_mapping *m, const char *formula,
+                             bool in_all, tare_error *err) {
+    const bool is_by_layer = strstr(formula, "layer)") || strstr(formula, "(layer ");
+    *out = in_all;
+    for (uint64_t i = 0; (i < m->n_layers || i == 0) && *out == in_all; i++) {
+        const tare_llama_binding layer[] = {{"layer", (double)i}, {NULL, 0}};
+        tare_llama_value v;
+        TARE_TRY(tare_llama_formula(&v, tare_str_of(formula), &m->config, layer, err));
+        if (v.kind == TARE_LLAMA_TEXT)
+            return tare_llama_wrong_kind("config.json: expected true or false", &v, err);
+        *out = v.number > 0;
+        if (!is_by_layer) break;
+    }
+    return TARE_OK;
+}

@@ -81,7 +81,9 @@ static tare_status make_piece(tare_piece *out, const pass *p, const tare_llama_d
     *out = (tare_piece){.source = draft->source,
                         .arithmetic = draft->arithmetic,
                         .constant = draft->constant,
-                        .second = draft->second};
+                        .second = draft->second,
+                        .n_terms = draft->n_terms,
+                        .step = draft->step};
     return tare_llama_shape_finish(&out->view, &draft->shape, source->n_elements, &p->m->out->arena)
                ? TARE_OK
                : fail_tensor(p, TARE_ERR_LIMIT, "its parts are in too many places", err);

@@ -106,9 +106,9 @@ static tare_status read_token(tare_llama_mapping *m, double *out, tare_error *er
 static tare_status check_musts(const tare_llama_mapping *m, tare_error *err) {
     const tare_llama_must *must = m->arch->tower->musts;
     for (; must && must->formula; must++) {
-        double holds;
-        TARE_TRY(tare_llama_number(&holds, m, must->formula, 0, err));
-        if (holds == 0) return fail_config(TARE_ERR_UNSUPPORTED, "config.json", must->what, err);
+        bool is_so;
+        TARE_TRY(tare_llama_holds(&is_so, m, must->formula, true, err));
+        if (!is_so) return fail_config(TARE_ERR_UNSUPPORTED, "config.json", must->what, err);
     }
     return TARE_OK;
 }

@@ -543,22 +543,6 @@ static bool is_about(const char *archs, tare_str name) {
     return tare_llama_is_one_of(name, archs);
 }
 
-/* Whether a formula holds, for one of the layers. */
-static tare_status holds(bool *out, const tare_llama_mapping *m, const char *formula,
-                         tare_error *err) {
-    *out = false;
-    for (uint64_t i = 0; i < m->n_layers && !*out; i++) {
-        const tare_llama_binding layer[] = {{"layer", (double)i}, {NULL, 0}};
-        tare_llama_value v;
-        TARE_TRY(tare_llama_formula(&v, tare_str_of(formula), &m->config, layer, err));
-        if (v.kind == TARE_LLAMA_TEXT)
-            return tare_llama_wrong_kind("config.json: expected true or false", &v, err);
-        *out = v.number > 0;
-        if (!strstr(formula, "layer)") && !strstr(formula, "(layer ")) break;
-    }
-    return TARE_OK;
-}
-
 tare_status tare_llama_check_words(const tare_llama_mapping *m, tare_error *err) {
     for (size_t i = 0; i < sizeof closed / sizeof *closed; i++) {
         tare_llama_value v;
@@ -603,7 +587,7 @@ tare_status tare_llama_note_unapplied(tare_llama_mapping *m, tare_error *err) {
     for (size_t i = 0; i < sizeof wishes / sizeof *wishes; i++) {
         bool is_wished;
         if (!is_about(wishes[i].archs, tare_str_of(m->arch->name))) continue;
-        TARE_TRY(holds(&is_wished, m, wishes[i].when, err));
+        TARE_TRY(tare_llama_holds(&is_wished, m, wishes[i].when, false, err));
         if (!is_wished || (wishes[i].key && tare_llama_has_key(m, wishes[i].key)) ||
             (wishes[i].tensor && tare_llama_has_target(m, tare_str_of(wishes[i].tensor))))
             continue;

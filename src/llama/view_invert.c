@@ -86,6 +86,7 @@ tare_piece_arithmetic tare_llama_undo(const tare_piece *piece, float *constant) 
     case TARE_PIECE_LOG_NEG:
         return TARE_PIECE_NEG_EXP;
     case TARE_PIECE_SOFTPLUS: /* no architecture with a way back has it */
+    case TARE_PIECE_SUM:      /* nor this */
     case TARE_PIECE_TERNARY:  /* what was rounded stays so */
     case TARE_PIECE_AS_IS:
         break;

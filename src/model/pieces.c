@@ -159,22 +159,48 @@ static float compute(const tare_piece *p, float x) {
         return (float)log(-(double)x);
     case TARE_PIECE_SOFTPLUS: /* as torch has it */
         return x > 20 ? x : (float)log1p(exp((double)x));
+    case TARE_PIECE_SUM: /* of all terms already */
     case TARE_PIECE_AS_IS:
         break;
     }
     return x;
 }
 
+/* n <= STEP numbers of a piece before arithmetic. */
+static tare_status read_floats(float *out, const job *j, uint64_t first, uint64_t n,
+                               tare_error *err) {
+    uint8_t raw[STEP * sizeof(double)];
+    const tare_rows rows = {.planes = {raw}, .n_rows = 1, .cols = n};
+    TARE_TRY(read_raw(raw, j, first, n, err));
+    return tare_decode_rows(out, j->type, &rows, err);
+}
+
+/* Adds all terms behind the first ones. */
+static tare_status add_terms(float *sums, const job *j, uint64_t first, uint64_t n,
+                             tare_error *err) {
+    float term[STEP];
+    tare_piece_view view = *j->piece->view;
+    tare_piece piece = *j->piece;
+    job of_term = *j;
+    piece.view = &view;
+    of_term.piece = &piece;
+    for (uint64_t t = 1; t < piece.n_terms; t++) {
+        view.offset += piece.step;
+        TARE_TRY(read_floats(term, &of_term, first, n, err));
+        for (uint64_t i = 0; i < n; i++) sums[i] += term[i];
+    }
+    return TARE_OK;
+}
+
 static tare_status read_computed(uint8_t *out, const job *j, uint64_t first, uint64_t n,
                                  tare_error *err) {
-    uint8_t raw[STEP * sizeof(double)];
     float values[STEP];
     while (n > 0) {
         uint64_t take = tare_min_u64(n, STEP);
-        tare_rows rows = {.planes = {raw}, .n_rows = 1, .cols = take};
         tare_rows_mut result = {.planes = {out}, .n_rows = 1, .cols = take};
-        TARE_TRY(read_raw(raw, j, first, take, err));
-        TARE_TRY(tare_decode_rows(values, j->type, &rows, err));
+        TARE_TRY(read_floats(values, j, first, take, err));
+        if (j->piece->arithmetic == TARE_PIECE_SUM)
+            TARE_TRY(add_terms(values, j, first, take, err));
         for (uint64_t i = 0; i < take; i++) values[i] = compute(j->piece, values[i]);
         TARE_TRY(tare_encode_rows(&result, j->of->encoding, values, NULL, err));
         out += take * bytes_of(j->of);

@@ -29,6 +29,7 @@ typedef enum tare_piece_arithmetic {
     TARE_PIECE_SOFTPLUS = 8,  /* log(1 + exp(x)) */
     TARE_PIECE_EXP = 9,       /* exp(x) */
     TARE_PIECE_LOG = 10,      /* log(x): of EXP */
+    TARE_PIECE_SUM = 11,      /* of several elements that stand at equal steps */
 } tare_piece_arithmetic;
 
 /* Elements in the order of the result, slowest axis first. */
@@ -46,6 +47,9 @@ typedef struct tare_piece {
     uint32_t source;             /* its number, or ZEROS */
     tare_piece_arithmetic arithmetic;
     float constant, second;
+    uint64_t n_terms,
+        step; /* of a sum: how many elements, and how far apart in the source; the view
+                               is that of the first ones */
 } tare_piece;
 
 /* What a tensor is made of. Pieces take turns: after the last one the first goes on where it stopped.

@@ -331,6 +331,23 @@ def _():
     return dict(c, vision_config=vision), t
 
 
+@model("muse-glimmer-vision", tower=True, files=processor())
+def _():
+    c, t = MODELS["muse-glimmer"][0]()
+    p = "model.vision_tower."
+    t.update(blocks(p + "layers.", 5, {
+        **{f"attn.{x}@": (WIDTH, WIDTH) for x in ("q_proj", "k_proj", "v_proj", "proj")}, "norm1@": (WIDTH,), "norm2@": (WIDTH,),
+        "mlp.fc1@": (INNER, WIDTH), "mlp.fc2@": (WIDTH, INNER)}))
+    for name in ("ln_pre", "ln_post"):
+        t[p + name + ".weight"] = t[p + name + ".bias"] = (WIDTH,)
+    t.update({p + "patch_embedder.patch_embedding.weight": (WIDTH, 2 * 3 * 14 * 14), p + "patch_embedder.position_embedding_table.weight": (16, WIDTH),
+              "model.vision_adapter.fc1.weight": (96, 4 * WIDTH), "model.vision_adapter.fc2.weight": (96, 96),
+              "model.vision_projection.weight": (TEXT, 96)})
+    vision = dict(model_type="muse_glimmer_vision", num_hidden_layers=5, hidden_size=WIDTH, intermediate_size=INNER, num_attention_heads=4, patch_size=14,
+                  pos_emb_height=4, pos_emb_width=4, merge_size=2, patch_temporal=2, layer_norm_eps=1e-5, hidden_act="gelu")
+    return dict(c, vision_config=vision, out_hidden_size=4 * WIDTH, projector_hidden_size=96, projector_hidden_act="gelu"), t
+
+
 @model("deepseek4-vision", tower=True)
 def _():
     c, t = deepseek4()
@@ -460,4 +477,4 @@ def _():
 # that says what llama.cpp assumes.
 PARTS = {n: ["-mtp", "-no-mtp"] for n in ("deepseek-v32", "glm-dsa", "glm4moe")}
 PARTS.update({n: ["", "-mtp", "-no-mtp"] for n in ("bailingmoe3-nextn", "dots3note-nextn", "glm5-next-nextn", "hy_v3-nextn", "mimo2-nextn", "nemotron-h-nextn", "step35-nextn")})
-PARTS.update({"bailingmoe3-vision": ["", "-mmproj"], "deepseek4-vision": ["-mmproj"], "glm5-next-vision": ["-mmproj"]})
+PARTS.update({"bailingmoe3-vision": ["", "-mmproj"], "deepseek4-vision": ["-mmproj"], "glm5-next-vision": ["-mmproj"], "muse-glimmer-vision": ["-mmproj"]})
