@@ -173,13 +173,15 @@ static void count_text(char *buf, size_t size, double n) {
     snprintf(buf, size, "%.*f%c", digits, scaled, units[i].suffix);
 }
 
-/* "8x7B": experts, and the weights of all else and of one expert. */
+/* "8x7B": experts, and the weights of all else and of one expert; empty where adapters are counted
+ * among them, of which a token has one at most. */
 static tare_str size_label(const general *g) {
     uint64_t shared = 0, expert = 0, experts = 0, n_stacks = 0;
     char buf[64], count[32];
     for (size_t i = 0; i < g->m->n_targets; i++) {
         const tare_llama_target *t = g->m->targets[i];
         uint64_t n = 1;
+        if (tare_str_ends(t->name, TARE_STR(".lora_a"))) return TARE_STR("");
         for (uint32_t d = 0; d < t->n_dims; d++) n *= t->dims[d];
         bool is_stack = t->n_dims >= 3 && t->name.len > 6 && strstr(t->name.ptr, "_exps.");
         if (is_stack) {

@@ -628,6 +628,28 @@ static bool rotation_fits(const layers *l, tare_error *why) {
     return true;
 }
 
+/* Adapters in the model: a token that chooses each, and one that stands for it. */
+static bool adapters_fit(const layers *l, tare_error *why) {
+    static const char *const lists[] = {"adapters.token_ids_activate",
+                                        "adapters.token_ids_substitute"};
+    const int64_t tokens = tare_model_find_tensor(l->gguf, TARE_STR("token_embd.weight"));
+    const uint64_t n = number_or(l, "adapters.count", 0);
+    if (!tare_str_is(l->architecture, "graniteswitch")) return true;
+    for (size_t i = 0; i < 2; i++) {
+        const tare_value *list = key_of(l, lists[i]);
+        tare_array_walk walk;
+        tare_value v = {0};
+        uint64_t id;
+        if (!list || list->type != TARE_VALUE_ARRAY || list->as.a.count != n)
+            return no_key(l, why, lists[i], "it has no element for each of adapters.count");
+        tare_array_begin(&walk, &list->as.a);
+        while (i == 1 && tokens >= 0 && tare_array_next(&v, &walk))
+            if (!tare_value_u64(&id, &v) || id >= l->gguf->catalog.tensors[tokens].n_rows)
+                return no_key(l, why, lists[i], "one of its elements is no token");
+    }
+    return true;
+}
+
 /* A classifier has a row for each label; without labels one. */
 static bool labels_fit(const layers *l, tare_error *why) {
     static const char archs[] = "bert modern-bert neo-bert qwen3 qwen3vl";
@@ -656,5 +678,6 @@ bool tare_llama_layers_load(const tare_model *gguf, tare_str architecture, uint6
            turns_anywhere(&l, why) && is_mixed(&l, why) && has_window(&l, why) &&
            norms_fit(&l, why) && squares_fit(&l, why) && expansion_fits(&l, why) &&
            decoder_fits(&l, why) && values_fit(&l, why) && rotation_fits(&l, why) &&
-           widths_fit(&l, why) && gemma_fits(&l, why) && kda_fits(&l, why) && labels_fit(&l, why);
+           widths_fit(&l, why) && gemma_fits(&l, why) && kda_fits(&l, why) && labels_fit(&l, why) &&
+           adapters_fit(&l, why);
 }

@@ -43,6 +43,11 @@ enum { COLS = 0, ROWS = 1, STACK = 2 }; /* dimensions, fastest first */
 #define TURNED       "bailingmoe gpt-oss"
 #define LINEAR       "attention.head_count*kda.head_dim"
 #define LATENT_MAMBA "nemotron_h nemotron_h_moe"
+#define SWITCHED(half)                                                                             \
+    BARE("attn_q." half)                                                                           \
+    BARE("attn_k." half)                                                                           \
+    BARE("attn_v." half)                                                                           \
+    BARE("attn_output." half) BARE("ffn_gate." half) BARE("ffn_up." half) BARE("ffn_down." half)
 
 const tare_llama_loader_size tare_llama_loader_sizes[] = {
     /* RWKV */
@@ -287,6 +292,22 @@ const tare_llama_loader_size tare_llama_loader_sizes[] = {
     {BESIDE, "output_hc_fn.weight", ROWS, "deepseek4 hy_v4", NULL},
     {BESIDE, "output_hc_base.weight", COLS, "deepseek4 hy_v4", NULL},
     {"2", B("hc_attn_scale") B("hc_ffn_scale"), COLS, "hy_v4", NULL},
+    /* adapters in the model, and none in front of them */
+    {"adapters.count 1", SWITCHED("lora_a") SWITCHED("lora_b"), STACK, "graniteswitch", NULL},
+    {"adapters.lora_rank", SWITCHED("lora_a"), ROWS, "graniteswitch", NULL},
+    {"adapters.lora_rank", SWITCHED("lora_b"), COLS, "graniteswitch", NULL},
+    {WIDTH,
+     BARE("attn_q.lora_a") BARE("attn_k.lora_a") BARE("attn_v.lora_a") BARE("ffn_gate.lora_a")
+         BARE("ffn_up.lora_a"),
+     COLS, "graniteswitch", NULL},
+    {WIDTH, BARE("attn_output.lora_b") BARE("ffn_down.lora_b"), ROWS, "graniteswitch", NULL},
+    {HEADS "*attention.key_length", BARE("attn_q.lora_b"), ROWS, "graniteswitch", NULL},
+    {HEADS "*attention.key_length", BARE("attn_output.lora_a"), COLS, "graniteswitch", NULL},
+    {"attention.head_count_kv*attention.key_length", BARE("attn_k.lora_b") BARE("attn_v.lora_b"),
+     ROWS, "graniteswitch", NULL},
+    {"feed_forward_length", BARE("ffn_gate.lora_b") BARE("ffn_up.lora_b"), ROWS, "graniteswitch",
+     NULL},
+    {"feed_forward_length", BARE("ffn_down.lora_a"), COLS, "graniteswitch", NULL},
     /* convolutions of LFM 2 */
     {"shortconv.l_cache", B("shortconv.conv"), COLS, NULL, NULL},
     {WIDTH, B("shortconv.conv"), ROWS, NULL, NULL},

@@ -65,7 +65,7 @@ static const about refused[] = {
 #define NO_BIAS                                                                                    \
     "!arwkv7 bailingmoe2 bitnet cogvlm dbrx deepseek2 deepseek32 dflash eagle3 falcon gemma4 "     \
     "gemma4-assistant "                                                                            \
-    "glm-dsa mamba mamba2 minicpm3 mistral4 modern-bert neo-bert openelm plamo2 "                  \
+    "glm-dsa graniteswitch mamba mamba2 minicpm3 mistral4 modern-bert neo-bert openelm plamo2 "    \
     "plamo3 plm rwkv6 "                                                                            \
     "rwkv6qwen2 rwkv7 t5 t5encoder wavtokenizer-dec"
 /* With a bias beside the weight, or instead of it. */

@@ -233,6 +233,11 @@ static bool op_pad(machine *m) {
     return m->draft->shape.n_dims > 0;
 }
 
+static bool op_lead(machine *m) {
+    m->draft->led = m->n[0];
+    return m->draft->shape.n_dims > 0;
+}
+
 static bool op_value(machine *m) {
     m->draft->is_value = true;
     return tare_llama_shape_elements(&m->draft->shape) > 0;
@@ -282,6 +287,7 @@ static const struct operation {
     {"as_is", op_as_is, 0, 0, "as_is"},
     {"first", op_first, 0, 0, "first"},
     {"pad", op_pad, 1, 1, "it has no rows"},
+    {"lead", op_lead, 1, 1, "it has no rows"},
     {"value", op_value, 0, 0, "it has no elements"},
 };
 

@@ -19,7 +19,7 @@
  *   ternary            -1, 0 or 1 times the mean of their magnitudes
  *   norm_factor norm_shift  of the weight of a batch norm: what the norm multiplies by, what it adds
  *   times_proj         times the one row of what has 'proj' where its own name has 'norm'
- *   pad(n)             rows of zeros after it, up to n
+ *   pad(n) lead(n)     rows of zeros after it, up to n; n rows of zeros before it
  *   part(i, n)         part i of n that stand one after the other along dimension 0
  *   turns(i, n)        part i of n that stand one after the other along dimension 1 in each step of
  *                      dimension 0; the two become one
@@ -74,9 +74,9 @@ typedef struct tare_llama_draft {
     tare_llama_measure measure; /* what the constant still has to be computed from */
     tare_llama_fold fold;       /* the numbers are computed of these vectors */
     uint64_t n_ids;             /* what whole numbers are below; 0: they are none */
-    uint64_t padded;            /* rows; 0: as they are */
-    uint64_t slot, n_slots;     /* of a joined tensor; n_slots 0: it stands alone */
-    tare_llama_joint joint;     /* how slots are put together */
+    uint64_t padded, led; /* rows up to which, and how many before which there are zeros; 0: none */
+    uint64_t slot, n_slots; /* of a joined tensor; n_slots 0: it stands alone */
+    tare_llama_joint joint; /* how slots are put together */
     bool is_dropped, is_skipped, is_first_only, is_value;
 } tare_llama_draft;
 

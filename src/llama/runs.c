@@ -14,7 +14,7 @@
 #include "llama/tensor_names.h"
 
 /* Architectures of llama.cpp that nothing is mapped to yet. */
-static const char further[] = "graniteswitch pockettts qwen3tts";
+static const char further[] = "pockettts qwen3tts";
 static const char tokenizers[] =
     "llama gpt2 hybriddna whitespace bert t5 rwkv plamo2 gemma4 none no_vocab";
 

@@ -81,6 +81,10 @@ bool tare_llama_is_bare(tare_str architecture, tare_str word) {
                 {"ffn_norm ffn_pre_norm", "falcon-h1"},
                 {"masked_embd_ordering", "gemma4-assistant"},
                 {"d2t attn_conv_base ffn_conv_base hrm.z_l_init", NULL},
+                {"attn_k.lora_a attn_k.lora_b attn_output.lora_a attn_output.lora_b attn_q.lora_a "
+                 "attn_q.lora_b attn_v.lora_a attn_v.lora_b ffn_down.lora_a ffn_down.lora_b "
+                 "ffn_gate.lora_a ffn_gate.lora_b ffn_up.lora_a ffn_up.lora_b",
+                 "graniteswitch"},
                 {"convnext.gamma", "wavtokenizer-dec"}};
     for (size_t i = 0; i < sizeof bare / sizeof *bare; i++)
         if (tare_llama_is_one_of(word, bare[i].words))

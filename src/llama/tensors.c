@@ -285,14 +285,21 @@ static tare_status stack_expert(const pass *p, tare_str name, tare_llama_draft *
     return TARE_OK;
 }
 
-/* Zeros after the first piece, up to so many rows; none where it has as many. */
-static tare_status pad_rows(const pass *p, tare_llama_target *t, uint64_t rows, tare_error *err) {
-    uint64_t row = t->pieces[0].end / t->dims[0], end;
-    rows = tare_max_u64(rows, t->dims[0]);
-    if (!tare_mul_u64(row, rows, &end))
+/* Zeros before the only piece, or after it up to so many rows; none where it has as many. */
+static tare_status pad_rows(const pass *p, tare_llama_target *t, const tare_llama_draft *draft,
+                            tare_error *err) {
+    const uint64_t row = t->pieces[0].end / t->dims[0], least = t->dims[0] + draft->led,
+                   rows = tare_max_u64(draft->padded, least);
+    uint64_t end;
+    if (least < draft->led || !tare_mul_u64(row, rows, &end))
         return fail_tensor(p, TARE_ERR_LIMIT, "number of its rows", err);
-    t->pieces[1] = (tare_piece){.source = TARE_PIECE_ZEROS, .end = end};
     t->n_pieces = rows > t->dims[0] ? 2 : 1;
+    t->pieces[1] = (tare_piece){.source = TARE_PIECE_ZEROS};
+    if (draft->led) {
+        t->pieces[1] = t->pieces[0];
+        t->pieces[0] = (tare_piece){.source = TARE_PIECE_ZEROS, .end = row * draft->led};
+    }
+    t->pieces[t->n_pieces - 1].end = end;
     t->dims[0] = rows;
     return TARE_OK;
 }
@@ -334,14 +341,14 @@ static tare_status place(pass *p, tare_str name, tare_llama_draft *draft, const 
                            "llama.cpp has no such tensor in this architecture", err);
     if (draft->is_first_only && tare_llama_has_target(m, target)) return TARE_OK;
     if (draft->n_slots) return add_part(p, target, draft, operation, err);
-    tare_llama_target *t = tare_llama_target_new(m, target, draft->padded ? 2 : 1);
+    tare_llama_target *t = tare_llama_target_new(m, target, draft->padded || draft->led ? 2 : 1);
     if (!t) return tare_fail(err, TARE_ERR_NOMEM, "list of tensors");
     TARE_TRY(make_piece(&t->pieces[0], p, draft, err));
     t->pieces[0].end = tare_llama_shape_elements(&draft->shape);
     t->encoding = encoding_of(m, draft, operation, target);
     t->operation = operation;
     set_dims(t, &draft->shape);
-    if (draft->padded) TARE_TRY(pad_rows(p, t, draft->padded, err));
+    if (draft->padded || draft->led) TARE_TRY(pad_rows(p, t, draft, err));
     return tare_llama_target_add(m, t, err);
 }
 

@@ -47,8 +47,11 @@ tare_fixed_type tare_llama_fixed_type(tare_str name, uint32_t n_dims, const tare
     if (n_dims <= 1 || tare_str_ends(name, TARE_STR("_norm.weight"))) return TARE_FIXED_F32;
     if (arch->quantizes_all) return TARE_FIXED_NONE;
     if (tower && tare_str_ends(name, second)) name.len -= 2;
-    if (!tare_str_ends(name, weight)) return TARE_FIXED_F32;
     const tare_str stem = stem_of(name, buf, sizeof buf);
+    if (!tare_str_ends(name, weight)) /* adapters in the model are as weights are */
+        return tare_llama_contains(stem, ".lora_") && tare_llama_is_one_of(stem, arch->tensors)
+                   ? TARE_FIXED_NONE
+                   : TARE_FIXED_F32;
     if (tare_llama_is_one_of(stem, always)) return TARE_FIXED_F32;
     if (!tower) return TARE_FIXED_NONE;
     if (tare_llama_is_one_of(stem, tower->f32)) return TARE_FIXED_F32;

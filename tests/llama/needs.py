@@ -105,7 +105,7 @@ HALF = [("bert", "blk.#.attn_q.bias", 0), ("bert", "token_embd_norm.weight", 0),
         ("sarvam", "blk.#.attn_q_norm.weight", 0), ("spark2_5", "blk.#.attn_gate.weight", 0), ("spark2_5", "blk.#.attn_gate.weight", 1),
         ("minimax-m2", "blk.#.attn_k_norm.weight", 0), ("grovemoe", "blk.#.ffn_down_chexps.weight", 0), ("grovemoe", "blk.#.ffn_up_chexps.weight", 1),
         ("bert", "token_types.weight", 1), ("bitnet", "blk.#.ffn_sub_norm.weight", 0),
-        ("nvfp4-experts", "blk.#.ffn_gate_exps.input_scale", 0)]
+        ("nvfp4-experts", "blk.#.ffn_gate_exps.input_scale", 0), ("graniteswitch", "blk.#.attn_k.lora_b", 1), ("graniteswitch", "blk.#.ffn_down.lora_a", 0)]
 # Of these tare says nothing where the rest is right.
 UNMEASURED = re.compile(r"altup|laurel|rope_")
 

@@ -36,6 +36,21 @@ def _():
     return c, t
 
 
+@model("graniteswitch")
+def _():
+    c = base("GraniteSwitchForCausalLM", "granite_switch", num_hidden_layers=3, num_adapters=2, max_lora_rank=8, adapter_token_ids=[300, 301],
+             adapter_substitute_token_ids=[5, 6], shared_intermediate_size=96, num_experts_per_tok=8, tie_word_embeddings=True, **GRANITE)
+    t = {k: v for k, v in dense(c, layers=2, head=False).items() if ".mlp." not in k and "_proj" not in k}
+    for name, rows, columns in (("self_attn.o_proj", (64,), 64), ("self_attn.qkv_proj", (64, 32, 32), 64), ("shared_mlp.input_linear", (96, 96), 64),
+                                ("shared_mlp.output_linear", (64,), 96)):
+        t.update(blocks("model.layers.", 2, {f"{name}.base_layer.weight": (sum(rows), columns)}))
+        for i, n in enumerate(rows):
+            a, b = (f"{name}.lora_{x}{f'_slices.{i}' if len(rows) > 1 else ''}" for x in "AB")
+            t.update(blocks("model.layers.", 2, {a: (2, 1, 8, columns), b: (2, 1, n, 8)}))
+    t["model.control_to_substitute_lut"] = t["model.adapter_token_ids"] = np.zeros(2, dtype=np.int64)
+    return c, t
+
+
 @model("spark2_5")
 def _():
     c = base("Spark2_5ForCausalLM", "spark2_5", gate_attn_act_mode="sigmoid", headwise_attn_output_gate=True, hidden_act="gelu",

@@ -41,6 +41,7 @@ KNOWN = [
     ("glm4moe", "nextn_predict_layers", "u32", 0, "nextn"), ("deci", "attention.head_count_kv", 0, 0, "attn_q"),
     ("deci", "feed_forward_length", 0, 0, "ffn_up"), ("mimo2", "attention.head_count_kv", 0, 0, "attn_k"),
     ("glm-dsa", "attention.indexer.types", 0, 0, "by itself"), ("granite-swa", "attention.rope_pattern", 0, 0, "in no block"),
+    ("graniteswitch", "adapters.token_ids_substitute", 0, 320, "is no token"), ("graniteswitch", "adapters.count", "u32", 1, "adapters.count"),
     ("cogvlm", "attention.head_count_kv", "u32", 2), ("cogvlm", "attention.head_count_kv", "u32", 3, "does not divide"),
     ("minicpm3", "attention.head_count_kv", "u32", 2, "it is not attention.head_count"), ("modern-bert", "attention.head_count_kv", "u32", 1),
     ("qwen35", "full_attention_interval", "u32", 0, "above 0"), ("nanbeige", "num_loops", "u32", 0, "above 0"),

@@ -134,6 +134,67 @@ static const tare_llama_rule hybrid_rules[] = {
     END_OF_RULES};
 #define HYBRID_TENSORS ENDS QKV NORMS FFN MOE SHARED MAMBA2
 
+/* ---- adapters in the model, which tokens choose -------------------------------------------------- */
+
+static const char *const switch_defaults[] = {
+    KV_HEADS_ALL,
+    "attention.dim = projection_head_dim | head_dim | floor(hidden_size / "
+    "num_attention_heads)",
+    NULL};
+static const tare_llama_key switch_keys[] = {
+    GRANITE_KEYS,
+    {"attention.key_length", U32, NULL}, /* but where it is not the usual one */
+    {"attention.value_length", U32, NULL},
+    {"attention.key_length", U32, SWA_OWN_DIM},
+    {"attention.value_length", U32, SWA_OWN_DIM},
+    {"feed_forward_length", U32, "shared_intermediate_size"},
+    KEY_SHARED_FFN,
+    {"expert_used_count", U32, "0"},
+    {"adapters.count", U32, "num_adapters"},
+    {"adapters.lora_rank", U32, "max_lora_rank"},
+    {"adapters.token_ids_activate", I32, "adapter_token_ids"},
+    {"adapters.token_ids_substitute", I32, "adapter_substitute_token_ids"},
+    {"adapters.router_gain", F32, "control_token_gain | 15"},
+    END_OF_KEYS};
+/* The first of the adapters is that of no token: zeros. */
+#define SWITCH_A "view(num_adapters, max_lora_rank, 0) lead(1)"
+#define SWITCH_B "view(num_adapters, 0, max_lora_rank) lead(1)"
+#define SWITCH_B_TURNED(heads)                                                                     \
+    "view(0, max_lora_rank) heads(num_adapters * " heads ") view(num_adapters, 0, max_lora_rank) " \
+    "lead(1)"
+#define SWITCH_PAIR(from, to)                                                                      \
+    {"*." from ".base_layer.weight", "=blk.#." to ".weight", NULL},                                \
+        {"*." from ".lora_A", "=blk.#." to ".lora_a", SWITCH_A}, {                                 \
+        "*." from ".lora_B", "=blk.#." to ".lora_b", SWITCH_B                                      \
+    }
+#define SWITCH_SLICE(from, i, to, b)                                                               \
+    {"*." from ".lora_A_slices." i, "=blk.#." to ".lora_a", SWITCH_A}, {                           \
+        "*." from ".lora_B_slices." i, "=blk.#." to ".lora_b", b                                   \
+    }
+#define SWITCH_Q   "num_attention_heads * attention.dim"
+#define SWITCH_K   "num_key_value_heads * attention.dim"
+#define SWITCH_QKV "*.self_attn.qkv_proj.base_layer.weight"
+static const tare_llama_rule switch_rules[] = {
+    RULE_DROP("*switch.*"), /* no numbers that were learned */
+    RULE_DROP("*adapter_token_ids"),
+    RULE_DROP("*control_to_substitute_lut"),
+    {SWITCH_QKV, "=blk.#.attn_qkv.weight",
+     "rows(0, 0, " SWITCH_Q ") heads(num_attention_heads) part(0, 3)"},
+    {SWITCH_QKV, "=blk.#.attn_qkv.weight",
+     "rows(0, " SWITCH_Q ", " SWITCH_K ") heads(num_key_value_heads) part(1, 3)"},
+    {SWITCH_QKV, "=blk.#.attn_qkv.weight",
+     "rows(0, " SWITCH_Q " + " SWITCH_K ", " SWITCH_K ") part(2, 3)"},
+    SWITCH_SLICE("qkv_proj", "0", "attn_q", SWITCH_B_TURNED("num_attention_heads")),
+    SWITCH_SLICE("qkv_proj", "1", "attn_k", SWITCH_B_TURNED("num_key_value_heads")),
+    SWITCH_SLICE("qkv_proj", "2", "attn_v", SWITCH_B),
+    SWITCH_PAIR("o_proj", "attn_output"),
+    RULES_GATE_UP("*.shared_mlp.input_linear.base_layer.weight", "ffn_gate", "ffn_up", ""),
+    SWITCH_SLICE("input_linear", "0", "ffn_gate", SWITCH_B),
+    SWITCH_SLICE("input_linear", "1", "ffn_up", SWITCH_B),
+    SWITCH_PAIR("output_linear", "ffn_down"),
+    END_OF_RULES};
+#define SWITCH_LORA(word) word ".lora_a " word ".lora_b "
+
 /* ---- the way back ------------------------------------------------------------------------------ */
 
 #define BACK_SCALES                                                                                \
@@ -325,6 +386,17 @@ const tare_llama_arch tare_llama_family_granite[] = {
      .has_rope_freqs = true,
      .tokenizer = {.reads_prefix_space = true},
      .back = &swa_back},
+    {.name = "graniteswitch",
+     .classes = "GraniteSwitchForCausalLM",
+     .layers = "num_hidden_layers - 1", /* but the one that chooses */
+     .tensors = ENDS NORMS FFN "attn_qkv attn_output " SWITCH_LORA("attn_q") SWITCH_LORA("attn_k")
+         SWITCH_LORA("attn_v") SWITCH_LORA("attn_output") SWITCH_LORA("ffn_gate")
+             SWITCH_LORA("ffn_up") SWITCH_LORA("ffn_down"),
+     .defaults = switch_defaults,
+     .keys = switch_keys,
+     .rules = switch_rules,
+     .has_rope_freqs = true,
+     .tokenizer = {.reads_prefix_space = true}},
     {.name = "granitehybrid",
      .classes = "BambaForCausalLM",
      .tensors = HYBRID_TENSORS,
