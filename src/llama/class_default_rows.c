@@ -116,6 +116,12 @@ const tare_llama_class_row tare_llama_class_rows[] = {
      "qk_rope_head_dim=64 rms_norm_eps=1e-05 rope_local_base_freq=50000 "
      "rope_local_base_freq?=50000 routed_scaling_factor=1 sliding_window=512 sliding_window?=512 "
      "topk_group=1 v_head_dim=128"},
+    {"embedding_gemma2_text",
+     "embedding_dim=768 head_dim=256 hidden_activation='gelu_pytorch_tanh' hidden_size=512 "
+     "hidden_size_per_layer_input=512 intermediate_size=2048 max_position_embeddings=262144 "
+     "num_attention_heads=4 num_hidden_layers=24 num_key_value_heads=2 rms_norm_eps=1e-06 "
+     "rope_local_base_freq=10000 rope_local_base_freq?=10000 rope_theta=1000000 "
+     "rope_theta?=1000000 sliding_window=512"},
     {"ernie4_5",
      "head_dim=128 head_dim?=floor(hidden_size/num_attention_heads) hidden_size=1024 "
      "intermediate_size=3072 max_position_embeddings=131072 num_attention_heads=16 "

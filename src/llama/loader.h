@@ -44,7 +44,7 @@ bool tare_llama_has_window(const tare_model *gguf, tare_str architecture, uint64
 bool tare_llama_has_windows(const tare_model *gguf, tare_str architecture);
 uint64_t tare_llama_windows(const tare_model *gguf, tare_str architecture, uint64_t blocks);
 /* Where heads of blocks with a window may have another width than those of others, and turn otherwise. */
-#define TARE_LLAMA_HEADS_BY_BLOCK "dots3note gemma4 gemma4-assistant"
+#define TARE_LLAMA_HEADS_BY_BLOCK "dots3note gemma4 gemma4-assistant gemma-embedding2"
 #define TARE_LLAMA_TURNS_BY_BLOCK "gemma4 gemma4-assistant laguna maple spark2_5 step35"
 /* What its reader of GGUF takes less of than the format allows. */
 bool tare_llama_file_loads(const tare_model *gguf, tare_error *why);

@@ -88,6 +88,7 @@ static const struct {
      "starcoder starcoder2 wavtokenizer-dec"},
     {"attention.sliding_window", U32,
      "afmoe cohere2 cohere2moe deepseek4 dflash dots3note exaone-moe exaone4 gemma-embedding "
+     "gemma-embedding2 "
      "gemma2 gemma3 gemma3n gemma4 gemma4-assistant gpt-oss granite_swa laguna lfm2 llama4 maple "
      "mellum mimo2 modern-bert muse-glimmer olmo2 phi3 plamo3 smallthinker spark2_5 step35"},
     {"expert_weights_scale", F32,
@@ -111,7 +112,8 @@ static const struct {
      "deepseek32 dots1 dots3note ernie4_5 ernie4_5-moe exaone-moe glm-dsa glm4moe glm5-next hy_v4 "
      "kimi-k3 kimi-linear laguna lfm2moe minimax-m3 mistral4 paddleocr"},
     {"rope.freq_base_swa", F32,
-     "afmoe cohere2 cohere2moe dots3note exaone-moe exaone4 gemma-embedding gemma2 gemma3 gemma3n "
+     "afmoe cohere2 cohere2moe dots3note exaone-moe exaone4 gemma-embedding gemma-embedding2 "
+     "gemma2 gemma3 gemma3n "
      "gemma4 gemma4-assistant gpt-oss laguna llama4 maple mellum mimo2 modern-bert muse-glimmer "
      "olmo2 plamo3 smallthinker spark2_5 step35"},
     {"expert_shared_feed_forward_length", U32,
@@ -119,7 +121,8 @@ static const struct {
      "granitehybrid granitemoe graniteswitch hunyuan-moe hy_v3 laguna nemotron_h nemotron_h_moe "
      "paddleocr qwen2moe qwen35moe qwen3next qwen4exp step35"},
     {"attention.sliding_window_pattern", LIST_OR_U32,
-     "afmoe cohere2 cohere2moe exaone-moe exaone4 gemma-embedding gemma2 gemma3 gemma3n gpt-oss "
+     "afmoe cohere2 cohere2moe exaone-moe exaone4 gemma-embedding gemma-embedding2 gemma2 gemma3 "
+     "gemma3n gpt-oss "
      "laguna llama4 mellum modern-bert muse-glimmer olmo2 plamo3 smallthinker"},
     {"rope.dimension_sections", FOUR,
      "bailingmoe3 deepseek32 dflash ernie4_5 ernie4_5-moe glm-dsa glm4 glm4moe hunyuan-dense "
@@ -183,7 +186,7 @@ static const struct {
     {"attention.value_scale", F32, "dflash mimo2"},
     {"attn_logit_softcapping", F32, "gemma2 grok"},
     {"deepstack_mapping", LIST, "granite granite_swa"},
-    {"embedding_length_per_layer_input", U32, "gemma4 qwen4exp"},
+    {"embedding_length_per_layer_input", U32, "gemma4 gemma-embedding2 qwen4exp"},
     {"hidden_activation", TEXT, "dflash modern-bert"},
     {"moe_latent_size", U32, "nemotron_h nemotron_h_moe"},
     {"rope.scaling.yarn_beta_fast rope.scaling.yarn_beta_slow", F32, "grok mistral3"},

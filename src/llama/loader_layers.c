@@ -29,7 +29,7 @@ static const struct {
 } recurrent[] = {{"qwen35 qwen35moe qwen3next qwen4exp", "ssm_conv1d", 4},
                  {"minimax-01", "attn_norm_2", 8}};
 /* Where one of the blocks must have none, if others have. */
-static const char windowed_in_part[] = "gemma-embedding modern-bert";
+static const char windowed_in_part[] = "gemma-embedding gemma-embedding2 modern-bert";
 /* Where one of the blocks must be without attention, and one with it. */
 static const char mixed[] = "granitehybrid jamba kimi-k3 kimi-linear lfm2 lfm2moe minimax-01 "
                             "nemotron_h nemotron_h_moe plamo2 "

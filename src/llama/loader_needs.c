@@ -36,7 +36,8 @@ static const struct {
      "bailingmoe3 falcon-h1 glm5-next granitehybrid jamba kimi-k3 kimi-linear mamba mamba2 "
      "nemotron_h nemotron_h_moe plamo2 qwen35 qwen35moe qwen3next qwen4exp"},
     {"attention.sliding_window",
-     "afmoe cohere2 cohere2moe deepseek4 dots3note exaone-moe gemma-embedding gemma3n gemma4 "
+     "afmoe cohere2 cohere2moe deepseek4 dots3note exaone-moe gemma-embedding gemma-embedding2 "
+     "gemma3n gemma4 "
      "gemma4-assistant gpt-oss granite_swa maple mimo2 muse-glimmer spark2_5 step35"},
     {"ssm.inner_size ssm.state_size ssm.time_step_rank",
      "falcon-h1 granitehybrid jamba mamba mamba2 nemotron_h nemotron_h_moe plamo2 qwen35 qwen35moe "
@@ -75,7 +76,7 @@ static const struct {
     {"attention.decay_lora_rank attention.iclr_lora_rank attention.value_residual_mix_lora_rank",
      "arwkv7 rwkv7"},
     {"shortconv.l_cache", "lfm2 lfm2moe"},
-    {"embedding_length_per_layer_input", "gemma4"},
+    {"embedding_length_per_layer_input", "gemma4 gemma-embedding2"},
     {"attention.clamp_kqv", "dbrx"},
     {"use_parallel_residual", "gptneox"},
     {"attention.indexer.types attention.key_length_mla_swa attention.kv_lora_rank_swa "

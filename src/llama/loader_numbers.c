@@ -36,6 +36,7 @@ static const struct {
     {"expert_shared_count", "1", "kimi-k3 kimi-linear laguna", OR_ZERO},
     {"expert_latent_length", "embedding_length", "kimi-k3", OR_ZERO},
     {"moe_latent_size", "embedding_length", "nemotron_h nemotron_h_moe", OR_ZERO},
+    {"embedding_length_out", "embedding_length", NULL, OR_ZERO},
     {"expert_chunk_feed_forward_length", "attention.key_length", "grovemoe", OF_MODEL | OR_ZERO},
     {"expert_shared_feed_forward_length", "0",
      "ernie4_5 ernie4_5-moe granite granite_swa granitehybrid granitemoe nemotron_h "

@@ -33,7 +33,7 @@ enum { COLS = 0, ROWS = 1, STACK = 2 }; /* dimensions, fastest first */
 #define PROJECTING   "minimax-m3 qwen4exp"
 #define BESIDE       "hyper_connection.count"
 #define MIXING       "deepseek4 glm5-next"
-#define LAYERED      "gemma3n gemma4"
+#define LAYERED      "gemma3n gemma4 gemma-embedding2"
 #define LAYER_WIDTH  "embedding_length_per_layer_input"
 #define LATENT       "attention.kv_lora_rank"
 #define HEADS        "attention.head_count"
@@ -292,6 +292,8 @@ const tare_llama_loader_size tare_llama_loader_sizes[] = {
     {BESIDE, "output_hc_fn.weight", ROWS, "deepseek4 hy_v4", NULL},
     {BESIDE, "output_hc_base.weight", COLS, "deepseek4 hy_v4", NULL},
     {"2", B("hc_attn_scale") B("hc_ffn_scale"), COLS, "hy_v4", NULL},
+    /* vectors of another width */
+    {"embedding_length_out", "output.weight ", ROWS, "gemma-embedding2", NULL},
     /* adapters in the model, and none in front of them */
     {"adapters.count 1", SWITCHED("lora_a") SWITCHED("lora_b"), STACK, "graniteswitch", NULL},
     {"adapters.lora_rank", SWITCHED("lora_a"), ROWS, "graniteswitch", NULL},

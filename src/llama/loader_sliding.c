@@ -33,7 +33,7 @@ static const struct {
     {"laguna smallthinker", 4, true, WITH_KEY},
     {"gemma2 gpt-oss", 2, false, ALWAYS},
     {"gemma3n", 5, false, ALWAYS},
-    {"gemma-embedding", 6, false, ALWAYS},
+    {"gemma-embedding gemma-embedding2", 6, false, ALWAYS},
     {"gemma3", 6, false, WITH_KEY},
     {"plamo3", 8, false, WITH_KEY},
     {"modern-bert", 3, true, WITH_KEY},

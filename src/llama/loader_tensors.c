@@ -63,7 +63,8 @@ static const about refused[] = {
 };
 
 #define NO_BIAS                                                                                    \
-    "!arwkv7 bailingmoe2 bitnet cogvlm dbrx deepseek2 deepseek32 dflash eagle3 falcon gemma4 "     \
+    "!arwkv7 bailingmoe2 bitnet cogvlm dbrx deepseek2 deepseek32 dflash eagle3 falcon "            \
+    "gemma-embedding2 gemma4 "                                                                     \
     "gemma4-assistant "                                                                            \
     "glm-dsa graniteswitch mamba mamba2 minicpm3 mistral4 modern-bert neo-bert openelm plamo2 "    \
     "plamo3 plm rwkv6 "                                                                            \

@@ -60,6 +60,7 @@ static const char own_sinks[] = "deepseek4 granite_swa hy_v4";
 /* Architectures whose head is never the embeddings. */
 static const char own_head[] =
     "apertus arwkv7 baichuan bailingmoe bailingmoe2 codeshell dbrx deepseek4 dots1 exaone-moe "
+    "gemma-embedding2 "
     "glm5-next gpt-oss gptneox hy_v4 internlm2 jais kimi-k3 kimi-linear maple mellum mimo2 "
     "minimax-m2 minimax-m3 muse-glimmer nemotron olmo2 olmoe orion phi2 phimoe plamo qwen qwen2moe "
     "rwkv6 rwkv6qwen2 rwkv7 stablelm step35 talkie xverse";

@@ -22,6 +22,9 @@ static const char tokenizers[] =
  * of its tokens. */
 static const char borrowing[] = "dflash eagle3";
 
+/* Whose output is no head, but makes vectors of another width. */
+static const char projecting[] = "gemma-embedding2";
+
 static bool no(tare_error *why, tare_item_kind kind, const char *item, const char *what) {
     tare_fail(why, TARE_ERR_UNSUPPORTED, what);
     tare_error_item(why, kind, -1, tare_str_of(item));
@@ -248,7 +251,8 @@ static bool has_usable_tensors(const tare_model *model, tare_str architecture, u
     const int64_t ids = tare_model_find_tensor(model, TARE_STR("d2t"));
     if (ids >= 0 && tare_llama_is_one_of(architecture, borrowing))
         tokens = c->tensors[ids].n_elements;
-    if (tokens && head >= 0 && c->tensors[head].n_rows != tokens)
+    if (tokens && head >= 0 && c->tensors[head].n_rows != tokens &&
+        !tare_llama_is_one_of(architecture, projecting))
         return no(why, TARE_ITEM_TENSOR, "output.weight",
                   "its rows differ from the number of tokens");
     for (size_t i = 0; i < c->n_tensors; i++)

@@ -18,7 +18,8 @@
 #define T5_ACTIVATION "word(dense_act_fn, '" TARE_LLAMA_ACTIVATIONS "')"
 #define TOPK_METHOD   "word(topk_method, 'greedy group_limited_greedy noaux_tc')"
 #define GELU_ARCHS                                                                                 \
-    "bert bloom codeshell falcon gemma gemma2 gemma3 gemma-embedding gemma3n gemma4 "              \
+    "bert bloom codeshell falcon gemma gemma2 gemma3 gemma-embedding gemma-embedding2 gemma3n "    \
+    "gemma4 "                                                                                      \
     "gemma4-assistant gpt2 gptneox grok jina-bert-v2 jina-bert-v3 mpt phi2 starcoder "             \
     "spark2_5 starcoder2"
 #define SQUARED_ARCHS "arcee jais2 nemotron nemotron_h nemotron_h_moe plm"
@@ -30,7 +31,8 @@
 
 /* Where llama.cpp has windows of attention, by layer or in all; what others call so is refused. */
 #define WINDOW_ARCHS                                                                               \
-    "afmoe cohere2 cohere2moe exaone-moe gemma-embedding gemma2 gemma3 gemma3n gemma4 "            \
+    "afmoe cohere2 cohere2moe exaone-moe gemma-embedding gemma-embedding2 gemma2 gemma3 gemma3n "  \
+    "gemma4 "                                                                                      \
     "dflash gemma4-assistant gpt-oss granite_swa laguna llama4 maple mellum mimo2 modern-bert "    \
     "muse-glimmer olmo2 plamo3 smallthinker spark2_5 step35 deepseek2-ocr deepseek4 dots3note "    \
     "lfm2 "                                                                                        \

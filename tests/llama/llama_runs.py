@@ -30,7 +30,7 @@ CANNOT = {
     "plm": "ne[0] == b->ne[0]",      # not known why
 }
 ENCODERS = {"bert", "roberta", "distilbert", "nomic-bert", "nomic-bert-moe", "jina-bert-v2", "modern-bert",
-            "neo-bert", "eurobert", "t5encoder", "jina-v3", "embeddinggemma",
+            "neo-bert", "eurobert", "t5encoder", "jina-v3", "embeddinggemma", "embeddinggemma2",
             "bert-classes", "roberta-classes", "distilbert-classes"}
 
 

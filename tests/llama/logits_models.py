@@ -24,6 +24,8 @@ T5 = dict(d_model=64, d_kv=16, d_ff=96, num_layers=2, num_decoder_layers=2, num_
           decoder_start_token_id=374, hidden_size=GONE, intermediate_size=GONE, num_hidden_layers=GONE, num_attention_heads=GONE,
           num_key_value_heads=GONE, max_position_embeddings=GONE)
 
+EMBEDDING_2 = dict(WINDOWS, num_hidden_layers=6, sliding_window=4, hidden_size_per_layer_input=16, embedding_dim=48,
+                   layer_types=["sliding_attention", "sliding_attention", "full_attention"] * 2)
 SIGLIP = dict(hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=2)
 QWEN_EYES = dict(depth=2, hidden_size=32, intermediate_size=64, num_heads=2, patch_size=14, out_hidden_size=64)
 
@@ -96,6 +98,9 @@ MODELS = {
                                       intermediate_size=GONE, num_hidden_layers=GONE, num_attention_heads=GONE, num_key_value_heads=GONE,
                                       tie_word_embeddings=GONE), "DistilBertModel", "hidden"),
     "dots1": ("dots1", dict({k: v for k, v in ROUTED.items() if "group" not in k}, head_dim=16, num_key_value_heads=4)),
+    "embeddinggemma2": ("embedding_gemma2_text", dict(EMBEDDING_2, per_layer_config={i: dict(head_dim=32, num_key_value_heads=1) for i in (2, 5)}), "EmbeddingGemma2TextModel", "hidden"),
+    "embeddinggemma2-global": ("embedding_gemma2_text", dict(EMBEDDING_2, global_head_dim=32, layer_types=GONE), "EmbeddingGemma2TextModel", "hidden"),
+    "embeddinggemma2-whole": ("embedding_gemma2", pictures(dict(EMBEDDING_2, global_head_dim=32), None), "EmbeddingGemma2Model", "hidden"),
     "embeddinggemma": ("gemma3_text", dict(WINDOWS, use_bidirectional_attention=True, num_hidden_layers=6, query_pre_attn_scalar=16),
                        "Gemma3TextModel", "hidden"),
     "ernie4_5": ("ernie4_5", dict(head_dim=16)),

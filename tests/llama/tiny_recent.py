@@ -7,9 +7,10 @@ layers it overlooks where transformers has renamed them."""
 import numpy as np
 
 from tiny_newer import inside
+from tiny_omni import NO_COLOURS, SEES, gemma4_hears, gemma4_sees
 from tiny_parts import MODELS, base, blocks, dense, experts, model
 from tiny_quantized import E8, F8
-from tiny_towers import INNER, TEXT, WIDTH, processor, qwen3_tower, qwen3_vision
+from tiny_towers import INNER, TEXT, WIDTH, processor, qwen3_tower, qwen3_vision, whole
 
 WINDOWS = dict(layer_types=["full_attention", "sliding_attention"], sliding_window=32, head_dim=16)
 GRANITE = dict(attention_multiplier=0.0156, embedding_multiplier=12.0, logits_scaling=8.0, residual_multiplier=0.22)
@@ -88,6 +89,25 @@ def _():
     t = {k.replace("model.", "model.language_model."): v for k, v in t.items()}
     text = {k: v for k, v in c.items() if k != "architectures"}
     return dict(architectures=c["architectures"], model_type="muse_glimmer", text_config=text), t
+
+
+@model("embeddinggemma2")
+def _():
+    kinds = ["sliding_attention", "sliding_attention", "full_attention"]
+    c = base("EmbeddingGemma2TextModel", "embedding_gemma2_text", num_hidden_layers=3, layer_types=kinds, sliding_window=8, head_dim=16, rope_theta=None,
+             hidden_size_per_layer_input=16, embedding_dim=32, rope_parameters=dict(full_attention=dict(rope_type="default", rope_theta=1000000.0),
+                                                                                    sliding_attention=dict(rope_type="default", rope_theta=10000.0)),
+             per_layer_config={"2": dict(head_dim=32, num_key_value_heads=1)})
+    t = dense(c, qk_norm=True, head=False)
+    t.update(blocks("model.layers.", 3, {
+        "pre_feedforward_layernorm.weight": (64,), "post_feedforward_layernorm.weight": (64,), "layer_scalar": (1,),
+        "ple_block.per_layer_input_gate.weight": (16, 64), "ple_block.per_layer_projection.weight": (64, 16),
+        "ple_block.post_per_layer_input_norm.weight": (64,)}))
+    t.update({f"model.layers.2.self_attn.{n}": s for n, s in {
+        "q_proj.weight": (128, 64), "k_proj.weight": (32, 64), "v_proj.weight": (32, 64), "o_proj.weight": (64, 128), "q_norm.weight": (32,),
+        "k_norm.weight": (32,)}.items()})
+    t = {k.removeprefix("model."): v for k, v in t.items()}
+    return c, dict(t, **{"ple.per_layer_model_projection.weight": (48, 64), "ple.per_layer_projection_norm.weight": (16,), "embedding_projection.weight": (32, 64)})
 
 
 @model("qwen4exp")
@@ -361,6 +381,15 @@ def _():
     vision = dict(model_type="muse_glimmer_vision", num_hidden_layers=5, hidden_size=WIDTH, intermediate_size=INNER, num_attention_heads=4, patch_size=14,
                   pos_emb_height=4, pos_emb_width=4, merge_size=2, patch_temporal=2, layer_norm_eps=1e-5, hidden_act="gelu")
     return dict(c, vision_config=vision, out_hidden_size=4 * WIDTH, projector_hidden_size=96, projector_hidden_act="gelu"), t
+
+
+@model("embeddinggemma2-omni", tower=True, files=NO_COLOURS)
+def _():
+    c, t = MODELS["embeddinggemma2"][0]()
+    t = {"language_model." + k: v for k, v in t.items()}
+    t.update({k.removeprefix("model."): v for k, v in {**gemma4_sees(), **gemma4_hears()}.items()})
+    return whole(c, "EmbeddingGemma2Model", "embedding_gemma2", SEES,
+                 audio_config=dict(hidden_size=WIDTH, num_hidden_layers=2, num_attention_heads=4)), t
 
 
 @model("deepseek4-vision", tower=True)

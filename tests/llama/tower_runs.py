@@ -54,11 +54,26 @@ def sound():
     return out.getvalue()
 
 
+def vectors(params):
+    """Of a picture and of a sound, by a model that makes vectors."""
+    import xllamacpp
+    params.embedding, params.pooling_type = True, xllamacpp.llama_pooling_type.LLAMA_POOLING_TYPE_MEAN
+    server = xllamacpp.Server(params)
+    for data in (picture(56), sound()):
+        answer = server.handle_embeddings({"input": [{"prompt_string": "the " + os.environ["LLAMA_MEDIA_MARKER"],
+                                                      "multimodal_data": [base64.b64encode(data).decode()]}]})
+        if "usage" not in answer or not any(answer["data"][0]["embedding"]):
+            raise SystemExit("error: %s" % answer)
+    print("\0%d 1\0" % answer["usage"]["prompt_tokens"], flush=True)
+
+
 def say(text, tower, hears):
     import xllamacpp
     params = xllamacpp.CommonParams()
     params.model.path, params.mmproj.path = text, tower
     params.n_ctx, params.n_parallel, params.warmup = 1024, 1, False
+    if os.path.basename(text).startswith("embedding"):
+        return vectors(params)
     if hears:
         part = {"type": "input_audio", "input_audio": {"format": "wav", "data": base64.b64encode(sound()).decode()}}
     else:
@@ -129,4 +144,5 @@ def main(tare, folder, *names):
 
 
 if __name__ == "__main__":
+    os.environ["LLAMA_MEDIA_MARKER"] = "<__media__>"  # else another one each time
     sys.exit(start(lambda text, tower, hears: say(text, tower, hears == "1"), main))

@@ -138,6 +138,38 @@ static const tare_llama_rule gemma4_assistant_rules[] = {
     {"*.layer_scalar", ".layer_scalar.weight", NULL},
     END_OF_RULES};
 
+/* EmbeddingGemma 2: what layers are given besides comes from the embeddings, windows are of so many tokens
+ * to both sides, and the vectors are projected. */
+static const char *const embedding2_defaults[] = {
+    "head_dim = 256",
+    "num_key_value_heads = 2",
+    "sliding_window = 512",
+    "rms_norm_eps = 0.000001",
+    "hidden_size_per_layer_input = 512",
+    "embedding_dim = 768",
+    "g.is_window = if(layer == layers - 1, false, if(has(layer_types), " LAYER_WINDOW
+    ", (layer + 1) % (sliding_window_pattern | 6) > 0))",
+    "g.head_dim = at(per_layer_config, layers - 1, 'head_dim') | if(has(per_layer_config), "
+    "head_dim, global_head_dim | 512)",
+    "g.kv_heads = at(per_layer_config, layer, 'num_key_value_heads') | if(has(per_layer_config), "
+    "num_key_value_heads, if(g.is_window, num_key_value_heads, num_global_key_value_heads | 1))",
+    NULL};
+static const tare_llama_key embedding2_keys[] = {
+    {"embedding_length_out", U32, "embedding_dim"},
+    {"embedding_length_per_layer_input", U32, "hidden_size_per_layer_input"},
+    {"attention.key_length", U32, "g.head_dim"},
+    {"attention.value_length", U32, "g.head_dim"},
+    {"attention.key_length_swa", U32, "head_dim"},
+    {"attention.value_length_swa", U32, "head_dim"},
+    {"attention.head_count_kv[]", I32, "g.kv_heads"},
+    {"attention.sliding_window", U32, "2 * sliding_window"},
+    {"attention.sliding_window_pattern[]", BOOL, "g.is_window"},
+    {"rope.dimension_count", U32, "g.head_dim"},
+    {"rope.dimension_count_swa", U32, "head_dim"},
+    END_OF_KEYS};
+static const tare_llama_rule embedding2_rules[] = {{"*.layer_scalar", ".layer_scalar.weight", NULL},
+                                                   END_OF_RULES};
+
 static const tare_llama_rule gemma_rules[] = {
     {"=*norm.weight", NULL, "add(1)"}, RULE_DROP("lm_head.weight"), END_OF_RULES};
 static const tare_llama_rule gemma3_rules[] = {
@@ -183,6 +215,36 @@ static const char *const embedding_back_config[] = {"model_type = 'gemma3_text'"
                                                     NULL};
 static const tare_llama_back embedding_back = {.names = HF_DENSE HF_SANDWICH HF_QK_NORM,
                                                .config = embedding_back_config};
+
+static const char *const embedding2_back_config[] = {
+    "model_type = 'embedding_gemma2_text'",
+    "layer_types[] = if(at(attention.sliding_window_pattern, layer), 'sliding_attention', "
+    "'full_attention')",
+    "sliding_window = floor(attention.sliding_window / 2)",
+    "head_dim = attention.key_length_swa",
+    "global_head_dim = attention.key_length",
+    "num_key_value_heads = at(attention.head_count_kv, " FIRST_WINDOW
+    ") | at(attention.head_count_kv, 0) | attention.head_count_kv",
+    "num_global_key_value_heads = at(attention.head_count_kv, " FIRST_WHOLE ")",
+    "hidden_size_per_layer_input = embedding_length_per_layer_input",
+    "embedding_dim = embedding_length_out",
+    "rope_parameters.full_attention.rope_type = 'default'",
+    "rope_parameters.full_attention.rope_theta = rope.freq_base",
+    "rope_parameters.sliding_attention.rope_type = 'default'",
+    "rope_parameters.sliding_attention.rope_theta = rope.freq_base_swa",
+    "rope_theta = nothing",
+    "rope_scaling = nothing",
+    NULL};
+static const tare_llama_shape_row embedding2_back_shapes[] = {{"*.layer_scalar", "d0"},
+                                                              {NULL, NULL}};
+static const tare_llama_back embedding2_back = {
+    .names = "model.layers. model.embed_tokens model.norm model.embedding_projection "
+             "model.ple.per_layer_model_projection model.ple.per_layer_projection_norm "
+             "ple_block.per_layer_input_gate ple_block.per_layer_projection "
+             "ple_block.post_per_layer_input_norm " HF_NORMS HF_ATTN HF_MLP HF_QK_NORM HF_SANDWICH
+                 HF_CONFIG,
+    .config = embedding2_back_config,
+    .shapes = embedding2_back_shapes};
 
 /* What config.json of Gemma 4 and of its assistant says. */
 #define GEMMA4_CONFIG                                                                              \
@@ -345,5 +407,18 @@ const tare_llama_arch tare_llama_family_gemma[] = {
      .tokenizer = {.add_space_prefix = TARE_LLAMA_FLAG_NO},
      .has_pooling = true,
      .back = &embedding_back},
+    {.name = "gemma-embedding2",
+     .classes = "EmbeddingGemma2TextModel EmbeddingGemma2Model",
+     .prefix = "model.",
+     .tensors = ENDS QKV QK_NORMS FFN SANDWICH "per_layer_model_proj per_layer_proj_norm inp_gate "
+                                               "proj post_norm layer_output_scale",
+     .defaults = embedding2_defaults,
+     .keys = embedding2_keys,
+     .rules = embedding2_rules,
+     .tokenizer = {.family = TARE_LLAMA_VOCAB_GEMMA4,
+                   .add_space_prefix = TARE_LLAMA_FLAG_NO,
+                   .add_bos = TARE_LLAMA_FLAG_YES},
+     .has_pooling = true,
+     .back = &embedding2_back},
     {.name = NULL},
 };

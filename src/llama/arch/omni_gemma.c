@@ -137,7 +137,7 @@ static const tare_llama_tower unified_tower = {.projector = "gemma4uv",
 
 const tare_llama_arch tare_llama_towers_gemma[] = {
     {.name = CLIP,
-     .classes = "Gemma4ForConditionalGeneration",
+     .classes = "Gemma4ForConditionalGeneration EmbeddingGemma2Model",
      .tensors = "",
      .defaults = gemma4_defaults,
      .own = gemma4_keys,
