@@ -392,6 +392,40 @@ def _():
                  audio_config=dict(hidden_size=WIDTH, num_hidden_layers=2, num_attention_heads=4)), t
 
 
+@model("dots3note-omni", tower=True, files=processor(vision_config=dict(min_pixels=784, max_pixels=200704)))
+def _():
+    c, t = MODELS["dots3note"][0]()
+    p = "vision_encoder."
+    t.update(blocks(p + "blocks.", 4, {
+        "attn.qkv.weight": (3 * WIDTH, WIDTH), "attn.proj.weight": (WIDTH, WIDTH), "attn.q_norm.weight": (WIDTH // 4,), "attn.k_norm.weight": (WIDTH // 4,),
+        "norm_1.weight": (WIDTH,), "norm_2.weight": (WIDTH,)}))
+    for i, n in enumerate(pyramid := [-1, 0, 2, 4]):
+        for x in [""] if n <= 0 else [f"experts.{e}." for e in range(n)]:
+            t.update({f"{p}blocks.{i}.mlp.{x}fc{k}.weight": (INNER, WIDTH) if k != 2 else (WIDTH, INNER) for k in (1, 2, 3)})
+        if n > 0:
+            t[f"{p}blocks.{i}.mlp.gate_weight"], t[f"{p}blocks.{i}.mlp.router_bias"] = (n, WIDTH), (n,)
+    t[p + "patch_embed.norm.weight"] = t[p + "post_trunk_norm.weight"] = (WIDTH,)
+    q = "audio_encoder.dots_encoder.speech_encoder."
+    t.update(blocks(q + "layers.", 2, {
+        "self_attn.q_proj@": (WIDTH, WIDTH), "self_attn.k_proj.weight": (WIDTH, WIDTH), "self_attn.v_proj@": (WIDTH, WIDTH),
+        "self_attn.out_proj@": (WIDTH, WIDTH), "self_attn_layer_norm.weight": (WIDTH,), "final_layer_norm.weight": (WIDTH,),
+        "fc1@": (2 * INNER, WIDTH), "fc2@": (WIDTH, INNER)}))
+    for name, shape in ((p + "patch_embed.proj", (WIDTH, 3, 14, 14)), (p + "adapter.ln_q", (WIDTH,)), (p + "adapter.mlp.0", (4 * WIDTH, 4 * WIDTH)),
+                        (p + "adapter.mlp.2", (TEXT, 4 * WIDTH)), (q + "conv2d1", (8, 1, 3, 3)), (q + "conv2d2", (8, 8, 3, 3)), (q + "conv2d3", (8, 8, 3, 3)),
+                        ("audio_encoder.audio_adapter.proj.0", (WIDTH,)), ("audio_encoder.audio_adapter.proj.1", (TEXT, WIDTH)),
+                        ("audio_encoder.audio_adapter.proj.3", (TEXT, TEXT))):
+        t[name + ".weight"], t[name + ".bias"] = shape, shape[:1]
+    t[q + "conv_out.weight"], t[q + "layer_norm.weight"] = (WIDTH, 8 * 16), (WIDTH,)
+    vision = dict(embed_dim=WIDTH, hidden_size=TEXT, num_attention_heads=4, num_hidden_layers=4, intermediate_size=INNER, patch_size=14, spatial_merge_size=2,
+                  rms_norm_eps=1e-5, pyramid_num_routed=pyramid, capacity_factor=2, adapter_type="patch_merger", pre_pixel_shuffle=True,
+                  use_qk_norm=True, use_bias=False, temporal_patch_size=1)
+    sound = dict(use_conv2d_stem=True, use_rope=True, use_rms_norm=True, use_causal=False, chunk_seconds=60, merge_factor=1,
+                 rope_parameters=dict(partial_rotary_factor=0.5, rope_theta=10000.0),
+                 whisper_config=dict(activation_function="swiglu", d_model=WIDTH, encoder_ffn_dim=INNER, encoder_attention_heads=4, encoder_layers=2,
+                                     num_mel_bins=128))
+    return dict(c, vision_config=vision, audio_config=sound), t
+
+
 @model("deepseek4-vision", tower=True)
 def _():
     c, t = deepseek4()
@@ -521,4 +555,5 @@ def _():
 # that says what llama.cpp assumes.
 PARTS = {n: ["-mtp", "-no-mtp"] for n in ("deepseek-v32", "glm-dsa", "glm4moe")}
 PARTS.update({n: ["", "-mtp", "-no-mtp"] for n in ("bailingmoe3-nextn", "dots3note-nextn", "glm5-next-nextn", "hy_v3-nextn", "mimo2-nextn", "nemotron-h-nextn", "step35-nextn")})
-PARTS.update({"bailingmoe3-vision": ["", "-mmproj"], "deepseek4-vision": ["-mmproj"], "glm5-next-vision": ["-mmproj"], "muse-glimmer-vision": ["-mmproj"]})
+PARTS.update({"bailingmoe3-vision": ["", "-mmproj"], "deepseek4-vision": ["-mmproj"], "glm5-next-vision": ["-mmproj"], "muse-glimmer-vision": ["-mmproj"],
+              "dots3note-omni": ["", "-mmproj"]})
