@@ -91,7 +91,8 @@ static tare_status add_beside(tare_llama_mapping *m, const tare_llama_target *we
     const size_t n = (size_t)weight->dims[experts ? 1 : 0];
     float *zeros = TARE_NEW_ARRAY(&m->out->arena, float, (experts ? experts : 1) * n);
     if (!zeros) return tare_fail(err, TARE_ERR_NOMEM, "biases");
-    return experts ? tare_llama_generate_matrix(m, name.ptr, zeros, experts, n, err)
+    const uint64_t dims[] = {experts, n};
+    return experts ? tare_llama_generate_shaped(m, name.ptr, zeros, dims, 2, err)
                    : tare_llama_generate(m, name.ptr, zeros, n, err);
 }
 

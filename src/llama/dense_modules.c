@@ -38,8 +38,7 @@ static tare_status take_weight(tare_llama_mapping *m, const tare_model *module, 
     snprintf(whole, sizeof whole, "%s.weight", name);
     const tare_str kept = tare_arena_str(&m->out->arena, tare_str_of(whole));
     if (!kept.ptr) return tare_fail(err, TARE_ERR_NOMEM, "Dense module");
-    TARE_TRY(tare_llama_generate_matrix(m, kept.ptr, values, (size_t)t->dims[0], (size_t)t->dims[1],
-                                        err));
+    TARE_TRY(tare_llama_generate_shaped(m, kept.ptr, values, t->dims, 2, err));
     snprintf(key, sizeof key, "%s_feat_in", name);
     TARE_TRY(tare_llama_set_number(m, key, TARE_VALUE_U32, (double)t->dims[1], err));
     snprintf(key, sizeof key, "%s_feat_out", name);

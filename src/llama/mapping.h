@@ -231,11 +231,14 @@ const tare_llama_target *tare_llama_target_named(const tare_llama_mapping *m, ta
 bool tare_llama_has_target(const tare_llama_mapping *m, tare_str name);
 /* One of so many pieces, which has no shape yet; NULL: memory is out. */
 tare_llama_target *tare_llama_target_new(tare_llama_mapping *m, tare_str name, size_t n_pieces);
-/* A tensor of F32 that is computed here, before all others: a vector, or a matrix of so many rows. */
+/* A tensor of F32 that is computed here, before all others: a vector, or of a shape, slowest dimension first. */
 tare_status tare_llama_generate(tare_llama_mapping *m, const char *name, const float *values,
                                 size_t n, tare_error *err);
-tare_status tare_llama_generate_matrix(tare_llama_mapping *m, const char *name, const float *values,
-                                       size_t rows, size_t cols, tare_error *err);
+tare_status tare_llama_generate_shaped(tare_llama_mapping *m, const char *name, const float *values,
+                                       const uint64_t *dims, uint32_t n_dims, tare_error *err);
+/* The positions in a tensor, a square of them, as those of so many to a side (drawn.c). */
+tare_status tare_llama_draw(tare_llama_mapping *m, const char *name, size_t tensor, uint64_t wanted,
+                            tare_error *err);
 /* Vision and audio encoders, projectors, and buffers that are no weights. */
 bool tare_llama_is_left_out(tare_str name);
 /* These buffers alone. */

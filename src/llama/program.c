@@ -198,6 +198,13 @@ static bool op_times_proj(machine *m) {
     m->draft->fold = TARE_LLAMA_PRODUCT;
     return m->draft->shape.n_dims == 1;
 }
+static bool op_draw(machine *m) {
+    const tare_llama_shape *s = &m->draft->shape;
+    const uint64_t n = m->n[0];
+    if (s->n_dims != 3 || n == 0 || n > UINT32_MAX) return false;
+    m->draft->drawn = s->dims[1].extent == n * n ? 0 : n;
+    return true;
+}
 static bool op_ids(machine *m) {
     m->draft->n_ids = m->n[0];
     return m->n[0] > 0;
@@ -276,6 +283,8 @@ static const struct operation {
     {"norm_factor", op_norm_factor, 0, 0, "it is not a vector"},
     {"norm_shift", op_norm_shift, 0, 0, "it is not a vector"},
     {"times_proj", op_times_proj, 0, 0, "it is not a vector"},
+    {"draw", op_draw, 1, 1,
+     "it is no square of positions, or config.json says no size of pictures"},
     {"ids", op_ids, 1, 1, "config.json does not say how many there are"},
     {"turns", op_turns, 2, 2, "it has more parts than config.json says"},
     {"beside", op_beside, 2, 2, "it is no matrix"},

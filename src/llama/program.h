@@ -18,6 +18,7 @@
  *   center             minus the mean of all elements
  *   ternary            -1, 0 or 1 times the mean of their magnitudes
  *   norm_factor norm_shift  of the weight of a batch norm: what the norm multiplies by, what it adds
+ *   draw(n)            positions of a square of patches as those of n patches to a side
  *   times_proj         times the one row of what has 'proj' where its own name has 'norm'
  *   pad(n) lead(n)     rows of zeros after it, up to n; n rows of zeros before it
  *   part(i, n)         part i of n that stand one after the other along dimension 0
@@ -73,6 +74,7 @@ typedef struct tare_llama_draft {
     uint64_t n_terms, step;     /* of a sum, as a piece has them */
     tare_llama_measure measure; /* what the constant still has to be computed from */
     tare_llama_fold fold;       /* the numbers are computed of these vectors */
+    uint64_t drawn;             /* patches to a side; 0: as many as there are */
     uint64_t n_ids;             /* what whole numbers are below; 0: they are none */
     uint64_t padded, led; /* rows up to which, and how many before which there are zeros; 0: none */
     uint64_t slot, n_slots; /* of a joined tensor; n_slots 0: it stands alone */

@@ -34,34 +34,25 @@ tare_llama_target *tare_llama_target_new(tare_llama_mapping *m, tare_str name, s
     return t->pieces ? t : NULL;
 }
 
-static tare_llama_target *generated(tare_llama_mapping *m, const char *name, const float *values,
-                                    size_t n) {
+tare_status tare_llama_generate_shaped(tare_llama_mapping *m, const char *name, const float *values,
+                                       const uint64_t *dims, uint32_t n_dims, tare_error *err) {
+    size_t n = 1;
+    for (uint32_t d = 0; d < n_dims; d++) n *= (size_t)dims[d];
     tare_llama_target *t = tare_llama_target_new(m, tare_str_of(name), 0);
     uint8_t *bytes = tare_arena_array(&m->out->arena, n, sizeof(float));
-    if (!t || !bytes) return NULL;
+    if (!t || !bytes) return tare_fail(err, TARE_ERR_NOMEM, "tensor");
     for (size_t i = 0; i < n; i++) tare_store_le32(bytes + 4 * i, tare_f32_bits(values[i]));
     t->encoding = tare_encoding_get(TARE_ENCODING_F32);
     t->bytes = bytes;
     t->size = n * sizeof(float);
     t->operation = "generated";
-    return t;
+    t->n_dims = n_dims;
+    for (uint32_t d = 0; d < n_dims; d++) t->dims[d] = dims[d];
+    return tare_llama_target_add(m, t, err);
 }
 
 tare_status tare_llama_generate(tare_llama_mapping *m, const char *name, const float *values,
                                 size_t n, tare_error *err) {
-    tare_llama_target *t = generated(m, name, values, n);
-    if (!t) return tare_fail(err, TARE_ERR_NOMEM, "tensor");
-    t->n_dims = 1;
-    t->dims[0] = n;
-    return tare_llama_target_add(m, t, err);
-}
-
-tare_status tare_llama_generate_matrix(tare_llama_mapping *m, const char *name, const float *values,
-                                       size_t rows, size_t cols, tare_error *err) {
-    tare_llama_target *t = generated(m, name, values, rows * cols);
-    if (!t) return tare_fail(err, TARE_ERR_NOMEM, "tensor");
-    t->n_dims = 2;
-    t->dims[0] = rows;
-    t->dims[1] = cols;
-    return tare_llama_target_add(m, t, err);
+    const uint64_t dims[] = {n};
+    return tare_llama_generate_shaped(m, name, values, dims, 1, err);
 }

@@ -494,6 +494,7 @@ static tare_status apply_rule(bool *held, pass *p, const tare_llama_rule *r, siz
     tare_str name = renamed(p, r, tail, draft.layer, suffix);
     if (!name.ptr) return tare_fail(err, TARE_ERR_NOMEM, "tensor name");
     if (draft.n_ids && !p->m->is_rehearsal) return place_ids(p, name, &draft, err);
+    if (draft.drawn) return tare_llama_draw(p->m, name.ptr + 1, p->index, draft.drawn, err);
     return draft.fold ? place_folded(p, name, &draft, err)
                       : place(p, name, &draft, is_final(r) || !r->program ? "" : r->program, err);
 }

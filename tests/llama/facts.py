@@ -203,6 +203,24 @@ def encoders(f):
     f.refuses("embeddinggemma", "2_Dense/model.safetensors\": not of any known format", files={**files, "2_Dense/model.safetensors": b"nothing"})
 
 
+def drawn(f):
+    """Positions of 15 patches to a side for six: bilinear, the corners stay."""
+    f.convert("nemotron-nano-vision", {"force_image_size": 96}, options=("--mmproj",))
+    _, tensors = load(f.model)
+    kind, shape, raw = tensors["vision_model.radio_model.model.patch_generator.pos_embed"]
+    had = (np.frombuffer(raw, "<u2").astype("<u4") << 16).view("<f4").reshape(15, 15, -1).astype(float)
+    at = np.arange(6) * 14 / 5
+    first = np.minimum(at.astype(int), 13)
+    part = (at - first)[:, None, None]
+    rows = had[first] * (1 - part) + had[first + 1] * part
+    part = (at - first)[None, :, None]
+    want = rows[:, first] * (1 - part) + rows[:, first + 1] * part
+    got = f.tensors["v.position_embd.weight"]
+    f.check(f"{f.name}: {kind} {list(got.shape)}", kind == "BF16" and list(got.shape) == [shape[2], 36, 1])
+    f.check(f"{f.name}: positions", np.abs(got.data.reshape(6, 6, -1) - want).max() < 1e-6)
+    f.refuses("nemotron-nano-vision", "says no size of pictures", config={"force_image_size": 8}, options=("--mmproj",))
+
+
 def assumed(f):
     f.convert("llama", {"hidden_act": "gelu"})
     f.warns("hidden_act")
@@ -428,7 +446,7 @@ def main():
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
     f = Facts(tare, folder)
-    for part in (routers, positions, spellings, encoders, assumed, heads, uneven, nextn, without_alpha, shapes, side_files, back):
+    for part in (routers, positions, spellings, encoders, drawn, assumed, heads, uneven, nextn, without_alpha, shapes, side_files, back):
         try:
             part(f)
         except (KeyError, IndexError, OSError, ValueError) as fault:

@@ -4,6 +4,7 @@
 LLAMA_CPP FOLDER [--write] [NAME...]`; LLAMA_CPP is the folder vendor/llama.cpp of the source package of llama-cpp-python 0.3.36
 (PyPI), which is only read. By a Python that has the packages of python/hosts-requirements.txt; `--write`: digests are replaced."""
 import hashlib
+import json
 import logging
 import os
 import shutil
@@ -29,6 +30,11 @@ def convert(model, out, kind, part):
         raise ValueError(f"{name} does not know {part}")
     for flag, value in PARTS[part].items():
         setattr(cls, flag, value)
+    if hasattr(cls, "_vit_hidden_size"):  # RADIO's, which it assumes
+        with open(os.path.join(model, "config.json")) as f:
+            vision = json.load(f)["vision_config"]
+        cls._vit_hidden_size, cls._vit_intermediate_size = vision["hidden_size"], vision["intermediate_size"]
+        cls._vit_num_layers, cls._vit_num_heads = vision["num_hidden_layers"], vision["num_attention_heads"]
     target = Path(f"{model}-target")
     converter = cls(model, getattr(gguf.LlamaFileType, KINDS[kind]), out, use_temp_file=False, eager=False,
                     target_model_dir=target if target.exists() else None)

@@ -426,6 +426,48 @@ def _():
     return dict(c, vision_config=vision, audio_config=sound), t
 
 
+def nano(side, hears=False):
+    """Nemotron Nano VL, smaller than RADIO's ViT-H, and with positions of a square of patches."""
+    c, t = MODELS["nemotron-h"][0]()
+    t = {"language_model." + k: v for k, v in t.items()}
+    p = "vision_model.radio_model.model."
+    t.update(blocks(p + "blocks.", 8, {
+        "attn.qkv@": (3 * WIDTH, WIDTH), "attn.proj@": (WIDTH, WIDTH), "norm1@": (WIDTH,), "norm2@": (WIDTH,), "mlp.fc1@": (INNER, WIDTH),
+        "mlp.fc2@": (WIDTH, INNER)}))
+    t.update({p + "patch_generator.cls_token.token": (3, WIDTH), p + "patch_generator.embedder.weight": (WIDTH, 768),
+              p + "patch_generator.video_embedder.weight": (WIDTH, 768), "vision_model.radio_model.input_conditioner.norm_mean": (3, 1, 1),
+              p + "patch_generator.pos_embed": (1, side * side, WIDTH), "mlp1.0.weight": (4 * WIDTH,), "mlp1.1.weight": (TEXT, 4 * WIDTH),
+              "mlp1.3.weight": (TEXT, TEXT)})
+    c = dict(architectures=["NemotronH_Nano_VL_V2"], model_type="nemotron_nano_vl", llm_config=c, force_image_size=128, downsample_ratio=0.5,
+             vision_config=dict(patch_size=16, hidden_size=WIDTH, intermediate_size=INNER, num_hidden_layers=8, num_attention_heads=4))
+    if not hears:
+        return c, t
+    p = "sound_encoder.encoder."
+    t.update(blocks(p + "layers.", 2, {
+        **{f"self_attn.{x}_proj.weight": (WIDTH, WIDTH) for x in ("q", "k", "v", "o", "relative_k")}, "self_attn.bias_u": (4, 8), "self_attn.bias_v": (4, 8),
+        **{f"{x}@": (WIDTH,) for x in ("norm_self_att", "norm_out", "norm_feed_forward1", "norm_feed_forward2", "norm_conv", "conv.norm")},
+        **{f"feed_forward{i}.linear{k}.weight": (INNER, WIDTH) if k == 1 else (WIDTH, INNER) for i in (1, 2) for k in (1, 2)},
+        "conv.norm.running_mean": (WIDTH,), "conv.norm.running_var": (WIDTH,), "conv.depthwise_conv.weight": (WIDTH, 1, 9),
+        "conv.pointwise_conv1@": (2 * WIDTH, WIDTH, 1), "conv.pointwise_conv2@": (WIDTH, WIDTH, 1)}))
+    for i, shape in ((0, (8, 1, 3, 3)), (2, (8, 1, 3, 3)), (3, (8, 8, 1, 1)), (5, (8, 1, 3, 3)), (6, (8, 8, 1, 1))):
+        t[f"{p}subsampling.layers.{i}.weight"], t[f"{p}subsampling.layers.{i}.bias"] = shape, shape[:1]
+    t.update({p + "subsampling.linear.weight": (WIDTH, 8 * 16), p + "subsampling.linear.bias": (WIDTH,),
+              p + "feature_extractor.featurizer.fb": (1, 128, 257), p + "feature_extractor.featurizer.window": (400,),
+              "sound_projection.norm.weight": (WIDTH,), "sound_projection.linear1.weight": (INNER, WIDTH), "sound_projection.linear2.weight": (TEXT, INNER)})
+    return dict(c, sound_config=dict(hidden_size=WIDTH, intermediate_size=INNER, num_hidden_layers=2, num_attention_heads=4, num_mel_bins=128,
+                                     subsampling_factor=8, conv_kernel_size=9)), t
+
+
+@model("nemotron-nano-vision", tower=True, files=processor())
+def _():
+    return nano(15)  # every other one of which stands for one of eight to a side
+
+
+@model("nemotron-nano-omni", tower="audio")
+def _():
+    return nano(8, True)
+
+
 @model("deepseek4-vision", tower=True)
 def _():
     c, t = deepseek4()
@@ -556,4 +598,4 @@ def _():
 PARTS = {n: ["-mtp", "-no-mtp"] for n in ("deepseek-v32", "glm-dsa", "glm4moe")}
 PARTS.update({n: ["", "-mtp", "-no-mtp"] for n in ("bailingmoe3-nextn", "dots3note-nextn", "glm5-next-nextn", "hy_v3-nextn", "mimo2-nextn", "nemotron-h-nextn", "step35-nextn")})
 PARTS.update({"bailingmoe3-vision": ["", "-mmproj"], "deepseek4-vision": ["-mmproj"], "glm5-next-vision": ["-mmproj"], "muse-glimmer-vision": ["-mmproj"],
-              "dots3note-omni": ["", "-mmproj"]})
+              "dots3note-omni": ["", "-mmproj"], "nemotron-nano-vision": ["-mmproj"], "nemotron-nano-omni": ["-mmproj"]})

@@ -24,7 +24,7 @@ static const tare_llama_arch *const towers[] = {
     tare_llama_towers_clip,      tare_llama_towers_documents, tare_llama_towers_deepseek,
     tare_llama_towers_audio,     tare_llama_towers_omni,      tare_llama_towers_gemma,
     tare_llama_towers_conformer, tare_llama_towers_granite,   tare_llama_towers_gemma3n,
-    tare_llama_towers_muse,      tare_llama_towers_dots3};
+    tare_llama_towers_muse,      tare_llama_towers_dots3,     tare_llama_towers_nemotron};
 
 static const tare_llama_arch *row_at(const tare_llama_arch *const *lists, size_t n, size_t i) {
     for (size_t k = 0; k < n; k++)

@@ -39,8 +39,9 @@ static tare_status add_positions(tare_llama_mapping *m, tare_error *err) {
     float *values = tare_alloc(m->out->allocator, bytes);
     if (!values) return tare_fail(err, TARE_ERR_NOMEM, "positions");
     put_positions(values, (size_t)width);
-    const tare_status status = tare_llama_generate_matrix(m, "a.position_embd.weight", values,
-                                                          SOUND_STEPS, (size_t)width, err);
+    const uint64_t dims[] = {SOUND_STEPS, (uint64_t)width};
+    const tare_status status =
+        tare_llama_generate_shaped(m, "a.position_embd.weight", values, dims, 2, err);
     tare_free(m->out->allocator, values, bytes);
     return status;
 }

@@ -269,6 +269,7 @@ extern const tare_llama_arch tare_llama_towers_documents[];
 extern const tare_llama_arch tare_llama_towers_deepseek[];
 extern const tare_llama_arch tare_llama_towers_muse[];
 extern const tare_llama_arch tare_llama_towers_dots3[];
+extern const tare_llama_arch tare_llama_towers_nemotron[];
 extern const tare_llama_arch tare_llama_towers_audio[];
 extern const tare_llama_arch tare_llama_towers_conformer[];
 extern const tare_llama_arch tare_llama_towers_granite[];
