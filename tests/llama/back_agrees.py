@@ -31,7 +31,7 @@ OTHER_ORDER = {*ROUNDED, "dots3note-nextn", "nemotron-h-nextn", "mimo2", "mimo2-
 OTHER_KEYS = {**dict.fromkeys(("deepseek4", "deepseek4-nextn"), ("deepseek4.attention.compress_ratios",)), "jamba": ("jamba.attention.head_count_kv",),
               "rugpt3": ("gpt2.attention.head_count_kv", "gpt2.rope.freq_base")}
 # What was multiplied into weights, collected into keys, or left out, does not come back yet.
-NO_WAY_BACK = {"arwkv7", "bitnet", "chameleon", "graniteswitch", "hrm_text", "kimi-k3", "wavtokenizer"}
+NO_WAY_BACK = {"arwkv7", "bitnet", "chameleon", "graniteswitch", "hrm_text", "kimi-k3", "lfm2-sound", "wavtokenizer"}
 
 
 def tensors(directory):

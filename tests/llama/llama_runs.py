@@ -27,6 +27,7 @@ CANNOT = {
     "chameleon": "ggml_nelements",   # silences 8,192 tokens of images
     "gemma4-assistant": "llama_context",  # drafts for a model that is loaded first
     "wavtokenizer": "without merges",  # has no tokenizer
+    "lfm2-sound": "Tokenizer not initialized",  # nor has this
     "plm": "ne[0] == b->ne[0]",      # not known why
 }
 ENCODERS = {"bert", "roberta", "distilbert", "nomic-bert", "nomic-bert-moe", "jina-bert-v2", "modern-bert",

@@ -313,7 +313,7 @@ def main():
     texts = [n for n, (_, about) in sorted(tiny_models.MODELS.items()) if not about.get("tower")]
     found, n = [], 0
     for name in [m for m in more if m[0] != "-"] or (texts if asks else sorted({"nvfp4", *USUAL, *WIDTHS, *SPARED, *MORE, *PREDICTING, *(m for m, _ in ALSO), *(m for m, _, _ in HALF)})):
-        if name == "wavtokenizer":  # it has no tokenizer
+        if name in ("wavtokenizer", "lfm2-sound"):  # which have no tokenizer
             continue
         case = Case(tare, folder, name)
         if asks:

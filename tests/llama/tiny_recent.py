@@ -52,6 +52,14 @@ def _():
     return c, t
 
 
+@model("lfm2-sound")
+def _():
+    c, t = MODELS["lfm2"][0]()
+    c = dict(c, architectures=["Lfm25AudioTokenizer"], model_type="lfm2_sound", sliding_window=30, output_size=130)
+    t = {k.replace("model.", "lfm.", 1): v for k, v in t.items() if k != "lm_head.weight"}
+    return c, dict(t, **{"lin.weight": (130, 64), "lin.bias": (130,), "emb.emb.weight": (128, 64), "istft.window": (128,)})
+
+
 @model("spark2_5")
 def _():
     c = base("Spark2_5ForCausalLM", "spark2_5", gate_attn_act_mode="sigmoid", headwise_attn_output_gate=True, hidden_act="gelu",

@@ -32,6 +32,18 @@ static const tare_llama_rule lfm2_rules[] = {{"=blk.#.shortconv.conv@", NULL, "v
                                              RULE_DROP("depth_linear@"),
                                              RULE_DROP("depthformer.*"),
                                              END_OF_RULES};
+/* What makes sound of the codes of LFM2.5-Audio: a small model without a tokenizer, whose vectors are
+ * spectra. */
+static const tare_llama_key lfm2_sound_keys[] = {
+    LFM2_KEYS,
+    {"attention.sliding_window", U32, "sliding_window"},
+    {"embedding_length_out", U32, "output_size"},
+    END_OF_KEYS};
+static const tare_llama_rule lfm2_sound_rules[] = {{"=blk.#.shortconv.conv@", NULL, "view(d0, d2)"},
+                                                   {"lin@", "=dense_2", NULL},
+                                                   RULE_DROP("emb.emb*"),
+                                                   RULE_DROP("istft.window"),
+                                                   END_OF_RULES};
 static const char *const lfm2moe_defaults[] = {"num_key_value_heads = 8", "rope_theta = 1000000",
                                                "norm_eps = 0.00001", NULL};
 static const tare_llama_key lfm2moe_keys[] = {
@@ -69,7 +81,8 @@ static const tare_llama_shape_row lfm2_back_shapes[] = {{"=blk.#.shortconv.conv@
 static const tare_llama_back lfm2_back = {.names = LFM2_NAMES,
                                           .config = lfm2_back_config,
                                           .shapes = lfm2_back_shapes,
-                                          .when = "has(attention.causal) == false"};
+                                          .when = "if(has(embedding_length_out), false, "
+                                                  "has(attention.causal) == false)"};
 static const tare_llama_back lfm2moe_back = {
     .names = LFM2_NAMES "feed_forward.gate feed_forward.expert_bias feed_forward.experts.w1 "
                         "feed_forward.experts.w2 feed_forward.experts.w3 num_experts",
@@ -89,8 +102,10 @@ static const char *const lfm2_encoder_back_config[] = {
     NULL};
 static const tare_llama_shape_row lfm2_encoder_back_shapes[] = {
     {"=blk.#.shortconv.conv@", "d0, 1, d1"}, {NULL, NULL}};
-static const tare_llama_back lfm2_encoder_back = {
-    .names = LFM2_NAMES, .config = lfm2_encoder_back_config, .shapes = lfm2_encoder_back_shapes};
+static const tare_llama_back lfm2_encoder_back = {.names = LFM2_NAMES,
+                                                  .when = "has(embedding_length_out) == false",
+                                                  .config = lfm2_encoder_back_config,
+                                                  .shapes = lfm2_encoder_back_shapes};
 
 const tare_llama_arch tare_llama_family_lfm2[] = {
     {.name = "lfm2",
@@ -101,6 +116,14 @@ const tare_llama_arch tare_llama_family_lfm2[] = {
      .keys = lfm2_keys,
      .rules = lfm2_rules,
      .back = &lfm2_back},
+    {.name = "lfm2",
+     .classes = "Lfm25AudioTokenizer",
+     .tensors = LFM2_TENSORS,
+     .cut = "lfm.>model.",
+     .defaults = lfm2_defaults,
+     .keys = lfm2_sound_keys,
+     .rules = lfm2_sound_rules,
+     .tokenizer = {.family = TARE_LLAMA_VOCAB_NONE}},
     {.name = "lfm2",
      .classes = "Lfm2Model",
      .tensors = LFM2_TENSORS,
