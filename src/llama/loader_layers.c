@@ -43,14 +43,6 @@ static uint64_t number_or(const layers *l, const char *name, uint64_t otherwise)
     return tare_llama_number_of_key(l->gguf, l->architecture, name, otherwise);
 }
 
-/* The next element of a list of numbers or of truths; 0 behind its end. */
-static bool next_is_set(tare_array_walk *walk) {
-    tare_value v = {0};
-    uint64_t n = 0;
-    if (!tare_array_next(&v, walk)) return false;
-    return v.type == TARE_VALUE_BOOL ? v.as.u > 0 : tare_value_u64(&n, &v) && n > 0;
-}
-
 static const tare_tensor *named(const layers *l, uint64_t block, const char *word,
                                 const char *end) {
     char name[96];
@@ -155,7 +147,8 @@ static bool are_recurrent(const layers *l, const char *word, uint64_t interval, 
     tare_array_walk walk;
     if (is_listed) tare_array_begin(&walk, &list->as.a);
     for (uint64_t i = 0; i < l->n; i++) {
-        const bool is_recurrent = is_listed ? next_is_set(&walk) : (i + 1) % interval != 0;
+        const bool is_recurrent =
+            is_listed ? tare_llama_next_is_set(&walk) : (i + 1) % interval != 0;
         if (has(l, i, word) == is_recurrent) continue;
         no_block(why, i, word,
                  is_recurrent ? "it is missing: by the keys the block is recurrent"
@@ -353,7 +346,7 @@ static bool choice_fits(const layers *l, tare_error *why) {
     const bool is_list = list && list->type == TARE_VALUE_ARRAY;
     if (is_list) tare_array_begin(&walk, &list->as.a);
     for (uint64_t i = 0; i < l->n; i++) {
-        const bool is_set = is_list ? next_is_set(&walk) : number_or(l, types, 0) > 0;
+        const bool is_set = is_list ? tare_llama_next_is_set(&walk) : number_or(l, types, 0) > 0;
         if (is_used && i == 0 && !is_set && (list || !chooses_all) &&
             !tare_str_is(l->architecture, "dots3note"))
             return no_key(l, why, types, "the first block has to choose the tokens by itself");
@@ -380,7 +373,7 @@ static bool choosers_fit(const layers *l, tare_error *why) {
     const bool is_list = list && list->type == TARE_VALUE_ARRAY;
     if (is_list) tare_array_begin(&walk, &list->as.a);
     for (uint64_t i = 0; i < l->n; i++) {
-        const bool is_set = is_list ? next_is_set(&walk) : number_or(l, types, 1) > 0;
+        const bool is_set = is_list ? tare_llama_next_is_set(&walk) : number_or(l, types, 1) > 0;
         if (is_set && has(l, i, "attn_kv_a_mqa") && !has(l, i, "indexer.proj"))
             return no_block(why, i, "indexer.proj",
                             "it is missing: by the keys the block chooses tokens");
@@ -435,7 +428,7 @@ static bool turns_anywhere(const layers *l, tare_error *why) {
         return true;
     tare_array_begin(&walk, &list->as.a);
     for (uint64_t i = 0; i < l->n; i++)
-        if (next_is_set(&walk)) return true;
+        if (tare_llama_next_is_set(&walk)) return true;
     return no_key(l, why, name, "heads turn in no block, and llama.cpp fails on such a model");
 }
 

@@ -62,15 +62,20 @@ static bool are_there(const tare_model *gguf, tare_str architecture, windows_whe
     return true;
 }
 
-static bool is_set(const tare_array *list, uint64_t i) {
-    tare_array_walk walk;
+bool tare_llama_next_is_set(tare_array_walk *walk) {
     tare_value v = {0};
     uint64_t n = 0;
+    if (!tare_array_next(&v, walk)) return false;
+    return v.type == TARE_VALUE_BOOL ? v.as.u > 0 : tare_value_u64(&n, &v) && n > 0;
+}
+
+static bool is_set(const tare_array *list, uint64_t i) {
+    tare_array_walk walk;
+    bool is = false;
     if (i >= list->count || list->count > TARE_LLAMA_MOST_BLOCKS) return false;
     tare_array_begin(&walk, list);
-    for (uint64_t k = 0; k <= i; k++)
-        if (!tare_array_next(&v, &walk)) return false;
-    return v.type == TARE_VALUE_BOOL ? v.as.u > 0 : tare_value_u64(&n, &v) && n > 0;
+    for (uint64_t k = 0; k <= i; k++) is = tare_llama_next_is_set(&walk);
+    return is;
 }
 
 bool tare_llama_has_windows(const tare_model *gguf, tare_str architecture) {
