@@ -41,28 +41,6 @@ static const struct {
      "if(model_type == 'distilbert', 0, if((type_vocab_size | 0) > 0, 1, 0))", "type_vocab_size"},
 };
 
-/* What the blocks of an encoder have, and what stands before and behind them: names, or what they begin with where
- * '*' is behind; of names with '|' between one is enough. `but`: by projector, where other tensors do it. */
-static const struct {
-    const char *blocks, *words, *but;
-} of_towers[] = {
-    {"v.blk.#.", "v.blk.#.ln1.weight", NULL},
-    {"v.blk.#.", "v.patch_embd.weight|v.patch_embd.weight.1", "deepseekocr2"},
-    {"v.blk.#.", "mm.*", "granite4_vision"},
-    {"v.blk.#.",
-     "v.blk.#.attn_out.weight v.blk.#.ln2.weight v.blk.#.ffn_up.weight v.blk.#.ffn_down.weight "
-     "v.blk.#.attn_q.weight|v.blk.#.attn_qkv.weight v.blk.#.attn_k.weight|v.blk.#.attn_qkv.weight "
-     "v.blk.#.attn_v.weight|v.blk.#.attn_qkv.weight",
-     NULL},
-    {"a.blk.#.", "a.conv1d*", "granite_speech qwen3a"},
-    {"a.blk.#.", "mm.*", "granite_speech"},
-    {"a.blk.#.",
-     "a.blk.#.attn_out.weight a.blk.#.ln2.weight a.blk.#.ffn_up.weight a.blk.#.ffn_down.weight "
-     "a.blk.#.attn_q.weight|a.blk.#.attn_qkv.weight a.blk.#.attn_k.weight|a.blk.#.attn_qkv.weight "
-     "a.blk.#.attn_v.weight|a.blk.#.attn_qkv.weight",
-     NULL},
-};
-
 static void warn(tare_llama_mapping *m, const char *name, const char *member) {
     tare_finding f = TARE_FINDING(WARNING, TARE_ERR_CORRUPT, "llama.lost");
     f.item_kind = TARE_ITEM_TENSOR;
@@ -111,37 +89,12 @@ tare_status tare_llama_note_lost(tare_llama_mapping *m, tare_error *err) {
 
 /* ---- encoders -------------------------------------------------------------------------------- */
 
-/* Whether there is a tensor of this name, with '#' in any block, or one that begins so. */
-static bool has_like(const tare_llama_mapping *m, tare_str like) {
-    const bool is_lead = like.len && like.ptr[like.len - 1] == '*';
-    like.len -= is_lead;
-    for (size_t i = 0; i < m->n_targets; i++) {
-        char stem[160];
-        uint64_t block;
-        bool is_in_block;
-        tare_llama_stem(stem, sizeof stem, &block, &is_in_block, m->targets[i]->name);
-        const tare_str name = tare_str_of(stem);
-        if (is_lead ? tare_str_starts(name, like) : tare_str_equal(name, like)) return true;
-    }
-    return false;
-}
-
-static bool has_one_of(const tare_llama_mapping *m, tare_str likes) {
-    while (likes.len) {
-        const char *bar = memchr(likes.ptr, '|', likes.len);
-        const tare_str like = {likes.ptr, bar ? (size_t)(bar - likes.ptr) : likes.len};
-        if (has_like(m, like)) return true;
-        likes = tare_str_cut(likes, like.len + (bar != NULL));
-    }
-    return false;
-}
-
-static void warn_of_tower(tare_llama_mapping *m, tare_str likes) {
-    const char *bar = memchr(likes.ptr, '|', likes.len);
+static void warn_of_tower(tare_llama_mapping *m, const char *name) {
     tare_finding f = TARE_FINDING(WARNING, TARE_ERR_CORRUPT, "llama.lost");
     f.item_kind = TARE_ITEM_TENSOR;
-    f.item_name = (tare_str){likes.ptr, bar ? (size_t)(bar - likes.ptr) : likes.len};
-    f.text = TARE_STR("the encoder has no such tensor, and llama.cpp does not run it without");
+    f.item_name = tare_arena_str(&m->out->arena, tare_str_of(name));
+    f.text = TARE_STR("the encoder has no such tensor: llama.cpp does not run it, or without, so "
+                      "results differ");
     tare_report_add(m->options->context->report, &f);
     if (m->out->loss.status == TARE_OK) m->out->loss = f;
 }
@@ -154,24 +107,83 @@ static void check_pairs(tare_llama_mapping *m) {
         const tare_str bias = m->targets[i]->name;
         if (!tare_str_ends(bias, end)) continue;
         snprintf(name, sizeof name, "%.*s.weight", (int)(bias.len - end.len), bias.ptr);
-        if (!tare_llama_has_target(m, tare_str_of(name)))
-            warn_of_tower(m, tare_arena_str(&m->out->arena, tare_str_of(name)));
+        if (!tare_llama_has_target(m, tare_str_of(name))) warn_of_tower(m, name);
     }
 }
 
-void tare_llama_note_lost_of_tower(tare_llama_mapping *m) {
-    const tare_str projector = tare_str_of(m->arch->tower->projector);
-    for (size_t row = 0; row < sizeof of_towers / sizeof *of_towers; row++) {
-        const char *words = of_towers[row].words;
-        char blocks[16];
-        snprintf(blocks, sizeof blocks, "%sattn*", of_towers[row].blocks);
-        if (!has_like(m, tare_str_of(blocks)) ||
-            (of_towers[row].but && tare_llama_is_one_of(projector, of_towers[row].but)))
-            continue;
-        for (tare_str w; (w = tare_llama_next_word(&words)).len;)
-            if (!has_one_of(m, w)) warn_of_tower(m, w);
+static bool has_like(const tare_llama_mapping *m, const char *pattern) {
+    const tare_llama_rule like = {.match = pattern};
+    for (size_t i = 0; i < m->n_targets; i++) {
+        size_t tail;
+        tare_str suffix;
+        if (tare_llama_rule_matches(&like, m->targets[i]->name, TARE_STR(""), &tail, &suffix))
+            return true;
     }
-    if (m->arch->tower->positions && !has_like(m, TARE_STR("v.position_embd.weight")))
-        warn_of_tower(m, TARE_STR("v.position_embd.weight"));
+    return false;
+}
+
+/* Takes a word from the front of a text whose words end with blanks and bars. */
+static tare_str next_of(const char **text) {
+    *text += strspn(*text, " |");
+    const tare_str word = {*text, strcspn(*text, " |")};
+    *text += word.len;
+    return word;
+}
+
+bool tare_llama_is_spared(const char *words, tare_str name) {
+    for (tare_str w; words && (w = next_of(&words)).len;) {
+        const bool is_end = w.ptr[0] == '*';
+        const tare_str rest = tare_str_cut(name, w.len);
+        if (is_end ? tare_str_ends(name, tare_str_cut(w, 1))
+                   : tare_str_starts(name, w) &&
+                         (!rest.len || tare_str_is(rest, ".weight") || tare_str_is(rest, ".bias")))
+            return true;
+    }
+    return false;
+}
+
+/* What blocks have one of: "v.blk.#.ffn_up|v.blk.#.ffn_up_exps". */
+static void check_block(tare_llama_mapping *m, uint64_t block, tare_str likes) {
+    char first[160] = "", name[160];
+    const char *text = likes.ptr;
+    for (tare_str w; (w = next_of(&text)).len && w.ptr < likes.ptr + likes.len;) {
+        const int lead = (int)strcspn(w.ptr, "#");
+        snprintf(name, sizeof name, "%.*s%llu%.*s.weight", lead, w.ptr, (unsigned long long)block,
+                 (int)w.len - lead - 1, w.ptr + lead + 1);
+        if (tare_llama_has_target(m, tare_str_of(name))) return;
+        if (!first[0]) memcpy(first, name, sizeof first);
+    }
+    warn_of_tower(m, first);
+}
+
+static void check_blocks(tare_llama_mapping *m) {
+    const char *words = m->arch->tower->by_block;
+    for (tare_str w; words && (w = tare_llama_next_word(&words)).len;)
+        for (uint64_t i = 0; i < m->n_layers; i++) check_block(m, i, w);
+}
+
+/* A rule names a tensor that models of the class have: one that no tensor came by tells of a loss. */
+static void check_rule(tare_llama_mapping *m, const tare_llama_rule *r) {
+    const tare_str program = tare_str_of(r->program ? r->program : ""),
+                   match = tare_str_of(r->match);
+    char name[160];
+    if (!r->to || r->to[0] != '=' || tare_str_starts(program, TARE_STR("if(")) ||
+        tare_llama_is_spared(m->arch->tower->optional, tare_str_of(r->to + 1)) ||
+        tare_llama_is_spared(m->arch->tower->by_block, tare_str_of(r->to + 1)))
+        return;
+    snprintf(name, sizeof name, "%s%s", r->to + 1, tare_str_ends(match, TARE_STR("@")) ? "@" : "");
+    if (!has_like(m, name)) warn_of_tower(m, r->to + 1);
+}
+
+void tare_llama_note_lost_of_tower(tare_llama_mapping *m) {
+    const bool sees = tare_llama_has_key(m, "has_vision_encoder"),
+               hears = tare_llama_has_key(m, "has_audio_encoder");
+    for (const tare_llama_rule *r = m->arch->rules; r && r->match; r++) {
+        const tare_str to = tare_str_of(r->to ? r->to : "");
+        const bool is_sound =
+            tare_str_starts(to, TARE_STR("=a.")) || tare_str_starts(to, TARE_STR("=mm.a."));
+        if (is_sound ? hears : sees || !tare_str_starts(to, TARE_STR("=v."))) check_rule(m, r);
+    }
     check_pairs(m);
+    check_blocks(m);
 }

@@ -23,7 +23,10 @@ typedef struct tare_llama_tower {
     const char *f32, *f16; /* tensors of llama.cpp that have this type, whatever type is asked for,
                               without "blk.N.", one blank between them; NULL: none */
     const char *f16_or_f32; /* those that are F16 if that is asked for, else F32; NULL: none */
-    const char *token;      /* a special token, whose id formulas call `token`; NULL: none */
+    /* Tensors that some of the models do without: ends of rules, without .weight and .bias, or behind '*' how they
+     * end, one blank between them; and those of which each block has one, '|' between them. NULL: none. */
+    const char *optional, *by_block;
+    const char *token;            /* a special token, whose id formulas call `token`; NULL: none */
     const tare_llama_must *musts; /* NULL: none */
     tare_llama_hook generate;     /* tensors that are computed, before all others; NULL: none */
 } tare_llama_tower;
@@ -37,6 +40,8 @@ tare_status tare_llama_tower_begin(struct tare_llama_mapping *m, tare_error *err
 tare_str tare_llama_tower_name(tare_str name);
 /* Whether a tensor of this name (of tare_llama_tower_name) is one of the tower. */
 bool tare_llama_tower_takes(const tare_llama_tower *tower, tare_str name);
+/* Whether a tensor of llama.cpp, or the end of a rule, is in such a list. */
+bool tare_llama_is_spared(const char *words, tare_str name);
 /* Reports that a text model is mapped without its tower, if it has one that is known. */
 void tare_llama_tower_note(struct tare_llama_mapping *m);
 /* CORRUPT where the keys lack one that llama.cpp requires. */

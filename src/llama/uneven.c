@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "llama/mapping.h"
 #include "llama/size_rules.h"
+#include "llama/tower.h"
 
 /* Vectors that some blocks alone have. */
 static const struct {
@@ -83,7 +84,8 @@ static void collect(search *s, const tare_llama_mapping *m, bool of_attention) {
         const bool is_matrix = t->n_dims > 1 && tare_str_ends(t->name, TARE_STR(".weight"));
         const bool is_attention = tare_str_starts(tare_str_of(stem), TARE_STR("blk.#.attn_"));
         const bool is_of_tower = m->arch->tower != NULL;
-        if (!is_in_block || !is_usual || is_by_layer(m, stem) || is_stage(stem) ||
+        if (!is_in_block || (!is_usual && !is_of_tower) || is_by_layer(m, stem) || is_stage(stem) ||
+            (is_of_tower && tare_llama_is_spared(m->arch->tower->by_block, tare_str_of(stem))) ||
             (!is_of_tower && is_attention != of_attention && !(is_matrix && is_attention)))
             continue;
         entry *e = &s->entries[s->n_entries++];

@@ -121,9 +121,12 @@ def activations(t):
 
 def lost(t):
     """Encoders have the same tensors in each block, and what stands before and behind the blocks: llama.cpp does not run others."""
-    for name, gone in (("gemma3-vision", None), ("gemma3-vision", "layers.3.mlp.fc2.bias"), ("qwen2.5vl-vision", None), ("qwen2.5vl-vision", "blocks.1.norm2.weight"),
+    for name, gone in (("gemma3-vision", "layers.3.mlp.fc2.bias"), ("qwen2.5vl-vision", "blocks.1.norm2.weight"),
                        ("qwen2.5vl-vision", "patch_embed.proj.weight"), ("llava", "multi_modal_projector"), ("llava", "position_embedding.weight"),
-                       ("granite-speech-audio", None), ("qwen3-omni", None), ("ultravox", "audio_tower.layers.1.fc1.weight"), ("pixtral", "attention.o_proj")):
+                       ("ultravox", "audio_tower.layers.1.fc1.weight"), ("pixtral", "attention.o_proj"), ("janus", "aligner.fc1"), ("deepseek-ocr-vision", "sam_model.net_3"),
+                       ("gemma4-omni", "layers.1.lconv1d.linear_end.input_max"), ("muse-glimmer-vision", "vision_projection"), ("muse-glimmer-vision", "ln_pre.bias"),
+                       ("dots3note-omni", "blocks.1.mlp.fc2"), ("dots3note-omni", "blocks.3.mlp.gate_weight"), ("nemotron-nano-omni", "featurizer.fb"),
+                       *((name, None) for name, (_, about) in tiny_models.MODELS.items() if about.get("tower"))):
         t.write(name)
         config, tensors = load(t.model)
         store(t.model, config, {k: v for k, v in tensors.items() if not gone or gone not in k})

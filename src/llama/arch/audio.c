@@ -60,17 +60,19 @@ static const tare_llama_rule meralion_rules[] = {
     {"speech_audio_adapter.out_proj@", "=mm.a.mlp.3", NULL},
     END_OF_RULES};
 
-#define WHISPER_TOWER(type)                                                                        \
+#define WHISPER_TOWER(type, without)                                                               \
     {                                                                                              \
-        .projector = type, .takes = "audio_tower. multi_modal_projector.",                         \
+        .projector = type, .optional = without, .takes = "audio_tower. multi_modal_projector.",    \
         .layers = AUDIO_LAYERS("audio_config"), .f16 = WHISPER_CONVOLUTIONS                        \
     }
 /* Its numbers do not fit F16. */
-static const tare_llama_tower flamingo_tower = {.projector = "musicflamingo",
+static const tare_llama_tower flamingo_tower = {.optional = "mm.a.fc mm.a.norm_pre mm.a.norm_mid",
+                                                .projector = "musicflamingo",
                                                 .takes = "audio_tower. multi_modal_projector.",
                                                 .layers = AUDIO_LAYERS("audio_config"),
                                                 .f32 = WHISPER_CONVOLUTIONS};
-static const tare_llama_tower glm_tower = {.projector = "glma",
+static const tare_llama_tower glm_tower = {.optional = "a.post_ln",
+                                           .projector = "glma",
                                            .takes = "audio_encoder.",
                                            .layers = AUDIO_LAYERS("whisper_config"),
                                            .f16 = WHISPER_CONVOLUTIONS};
@@ -79,9 +81,11 @@ static const tare_llama_tower meralion_tower = {
     .takes = "speech_encoder. ln_speech. speech_audio_adapter.",
     .layers = AUDIO_LAYERS("speech_config"),
     .f16 = WHISPER_CONVOLUTIONS};
-static const tare_llama_tower qwen2_tower = WHISPER_TOWER("qwen2a");
-static const tare_llama_tower ultravox_tower = WHISPER_TOWER("ultravox");
-static const tare_llama_tower voxtral_tower = WHISPER_TOWER("voxtral");
+static const tare_llama_tower qwen2_tower =
+    WHISPER_TOWER("qwen2a", "mm.a.mlp.1 mm.a.mlp.2 mm.a.norm_pre mm.a.norm_mid");
+static const tare_llama_tower ultravox_tower = WHISPER_TOWER("ultravox", "mm.a.fc");
+static const tare_llama_tower voxtral_tower =
+    WHISPER_TOWER("voxtral", "mm.a.fc mm.a.norm_pre mm.a.norm_mid");
 
 const tare_llama_arch tare_llama_towers_audio[] = {
     {.name = CLIP,

@@ -85,11 +85,13 @@ static const tare_llama_must granite_plus_musts[] = {
      "encoder_config.hidden_dim * ((len(encoder_config.cat_hidden_layers) | 0) + 1)",
      "projector_config.encoder_hidden_size is not the width of all layers that it takes"},
     {NULL, NULL}};
-static const tare_llama_tower granite_tower = {.projector = "granite_speech",
+static const tare_llama_tower granite_tower = {.optional = "a.blk.#.conv_dw.bias",
+                                               .projector = "granite_speech",
                                                .takes = "encoder. projector.",
                                                .layers = "encoder_config.num_layers",
                                                .f32 = CONFORMER_F32};
-static const tare_llama_tower granite_plus_tower = {.projector = "granite_speech",
+static const tare_llama_tower granite_plus_tower = {.optional = "a.blk.#.conv_dw.bias",
+                                                    .projector = "granite_speech",
                                                     .takes = "encoder. projector.",
                                                     .layers = "encoder_config.num_layers",
                                                     .f32 = CONFORMER_F32,

@@ -70,7 +70,8 @@ static const tare_llama_back llava_back = {
     .config = llava_back_config,
     .text = "model.=language_model.model. lm_head=language_model.lm_head",
     .tokens = "image_token_index=<image>"};
-static const tare_llama_tower llava_tower = {.projector = "mlp",
+static const tare_llama_tower llava_tower = {.optional = "v.patch_embd.bias",
+                                             .projector = "mlp",
                                              .takes = "vision_tower. multi_modal_projector.",
                                              .layers = "llava.layers",
                                              .positions = VISION_GRID " + 1",
@@ -202,6 +203,7 @@ static const tare_llama_must minimax_musts[] = {
      "the heads of the encoder are not 80 wide, which llama.cpp computes"},
     {NULL, NULL}};
 static const tare_llama_tower minimax_tower = {
+    .optional = "v.post_ln",
     .projector = "minimax_m3",
     .takes = "vision_tower. multi_modal_projector. patch_merge_mlp.",
     .layers = VISION_LAYERS,

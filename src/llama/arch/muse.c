@@ -100,8 +100,8 @@ static const tare_llama_rule muse_tower_rules[] = {
      "view(d0, vision_config.patch_temporal, 3, vision_config.patch_size, "
      "vision_config.patch_size) sum(1)"},
     {"vision_tower.patch_embedder.position_embedding_table@", "=v.position_embd", NULL},
-    {"vision_tower.ln_pre@", "=v.pre_ln", NULL},
-    {"vision_tower.ln_post@", "=v.post_ln", NULL},
+    BOTH("vision_tower.ln_pre", "v.pre_ln"),
+    BOTH("vision_tower.ln_post", "v.post_ln"),
     MUSE_TURNED("attn.q_proj", "attn_q"),
     MUSE_TURNED("attn.k_proj", "attn_k"),
     MUSE_BLOCK("attn.v_proj", "attn_v"),

@@ -50,8 +50,6 @@ static const tare_llama_key dots3_keys[] = {
             "stack(number, vision.experts)"                                                        \
     }
 #define HEARS "audio_encoder.dots_encoder.speech_encoder."
-#define CONVOLUTION(n)                                                                             \
-    { HEARS "conv2d" n "@", "=a.conv2d." n, NULL }
 static const tare_llama_rule dots3_rules[] = {
     PATCHES("vision_encoder.patch_embed.proj"),
     {"vision_encoder.patch_embed.norm@", "=v.pre_ln", NULL},
@@ -70,11 +68,12 @@ static const tare_llama_rule dots3_rules[] = {
     EXPERT("fc2", "ffn_down"),
     EXPERT("fc3", "ffn_up"),
     {"vision_encoder.post_trunk_norm@", "=mm.post_norm", NULL},
-    {"vision_encoder.adapter.ln_q@", "=mm.input_norm", NULL},
-    {"vision_encoder.adapter.mlp.#@", "=mm.#", NULL},
-    CONVOLUTION("1"),
-    CONVOLUTION("2"),
-    CONVOLUTION("3"),
+    BOTH("vision_encoder.adapter.ln_q", "mm.input_norm"),
+    BOTH("vision_encoder.adapter.mlp.0", "mm.0"),
+    BOTH("vision_encoder.adapter.mlp.2", "mm.2"),
+    BOTH(HEARS "conv2d1", "a.conv2d.1"),
+    BOTH(HEARS "conv2d2", "a.conv2d.2"),
+    BOTH(HEARS "conv2d3", "a.conv2d.3"),
     {HEARS "conv_out@", "=a.conv_out", NULL},
     {HEARS "layer_norm@", "=a.post_ln", NULL},
     WHISPER_BLOCK(HEARS, "self_attn.q_proj", "attn_q"),
@@ -86,8 +85,9 @@ static const tare_llama_rule dots3_rules[] = {
     {HEARS "layers.#.fc1@", "=a.blk.#.ffn_gate", "slice(0, 0, 2)"},
     {HEARS "layers.#.fc1@", "=a.blk.#.ffn_up", "slice(0, 1, 2)"},
     WHISPER_BLOCK(HEARS, "fc2", "ffn_down"),
-    {"audio_encoder.audio_adapter.proj.0@", "=mm.a.norm_pre", NULL},
-    {"audio_encoder.audio_adapter.proj.#@", "=mm.a.mlp.#", "if(number > 0)"},
+    BOTH("audio_encoder.audio_adapter.proj.0", "mm.a.norm_pre"),
+    BOTH("audio_encoder.audio_adapter.proj.1", "mm.a.mlp.1"),
+    BOTH("audio_encoder.audio_adapter.proj.3", "mm.a.mlp.3"),
     END_OF_RULES};
 #define IS(member, value) "(" member " | " value ") == " value
 static const tare_llama_must dots3_musts[] = {
@@ -120,6 +120,9 @@ static const tare_llama_must dots3_musts[] = {
      "10000"},
     {NULL, NULL}};
 static const tare_llama_tower dots3_tower = {
+    .by_block = "v.blk.#.ffn_gate|v.blk.#.ffn_gate_exps v.blk.#.ffn_up|v.blk.#.ffn_up_exps "
+                "v.blk.#.ffn_down|v.blk.#.ffn_down_exps v.blk.#.ffn_gate_inp|v.blk.#.ffn_up "
+                "v.blk.#.exp_probs_b|v.blk.#.ffn_up",
     .projector = "dots3note_a",
     .takes = "vision_encoder. audio_encoder.",
     .layers = "vision_config.num_hidden_layers",

@@ -71,7 +71,7 @@ static const tare_llama_rule gemma4_rules[] = {
     {"audio_tower.subsample_conv_projection.layer1.conv@", "=a.conv1d.1", NULL},
     {"audio_tower.subsample_conv_projection.layer1.norm@", "=a.conv1d.1.norm", NULL},
     {"audio_tower.subsample_conv_projection.input_proj_linear@", "=a.input_projection", NULL},
-    {"audio_tower.output_proj@", "=a.pre_encode.out", NULL},
+    BOTH("audio_tower.output_proj", "a.pre_encode.out"),
     CLIPPED(HEARS "self_attn.q_proj", "a.blk.#.attn_q"),
     CLIPPED(HEARS "self_attn.k_proj", "a.blk.#.attn_k"),
     CLIPPED(HEARS "self_attn.v_proj", "a.blk.#.attn_v"),
@@ -97,6 +97,7 @@ static const tare_llama_rule gemma4_rules[] = {
     {"audio_tower.layers.#.self_attn.per_dim_scale", "=a.blk.#.per_dim_scale.weight", "softplus"},
     END_OF_RULES};
 static const tare_llama_tower gemma4_tower = {
+    .optional = "v.std_bias v.std_scale *.input_min *.input_max *.output_min *.output_max",
     .projector = "gemma4v",
     .takes = "vision_tower. embed_vision. audio_tower. embed_audio.",
     .layers = VISION_LAYERS,

@@ -45,6 +45,10 @@ static const tare_llama_key nano_keys[] = {
 #define HEARS "sound_encoder.encoder."
 #define HEARD(name, to)                                                                            \
     { HEARS "layers.#." name "@", "=a.blk.#." to, NULL }
+#define CONVOLVED(n)                                                                               \
+    {HEARS "subsampling.layers." n ".weight", "=a.conv1d." n ".weight", NULL}, {                   \
+        HEARS "subsampling.layers." n ".bias", "=a.conv1d." n ".bias", "view(1, d0, 1, 1)"         \
+    }
 #define BARE(name, to)                                                                             \
     { HEARS "layers.#." name, "=a.blk.#." to, NULL }
 #define POINTS(n)                                                                                  \
@@ -68,12 +72,17 @@ static const tare_llama_rule nano_rules[] = {
     SEES("norm2", "ln2"),
     SEES("mlp.fc1", "ffn_up"),
     SEES("mlp.fc2", "ffn_down"),
-    {"mlp1.#@", "=mm.model.mlp.#", NULL},
+    {"mlp1.0@", "=mm.model.mlp.0", NULL},
+    {"mlp1.1@", "=mm.model.mlp.1", NULL},
+    {"mlp1.3@", "=mm.model.mlp.3", NULL},
     {HEARS "feature_extractor.featurizer.fb", "=a.mel_filters", NULL},
     {HEARS "feature_extractor.featurizer.window", "=a.window", NULL},
-    {HEARS "subsampling.layers.#.weight", "=a.conv1d.#.weight", NULL},
-    {HEARS "subsampling.layers.#.bias", "=a.conv1d.#.bias", "view(1, d0, 1, 1)"},
-    {HEARS "subsampling.linear@", "=a.pre_encode.out", NULL},
+    CONVOLVED("0"),
+    CONVOLVED("2"),
+    CONVOLVED("3"),
+    CONVOLVED("5"),
+    CONVOLVED("6"),
+    BOTH(HEARS "subsampling.linear", "a.pre_encode.out"),
     HEARD("self_attn.q_proj", "attn_q"),
     HEARD("self_attn.k_proj", "attn_k"),
     HEARD("self_attn.v_proj", "attn_v"),
@@ -111,6 +120,7 @@ static const tare_llama_must nano_musts[] = {
      "downsample_ratio is not one over a whole number, as llama.cpp has it"},
     {NULL, NULL}};
 static const tare_llama_tower nano_tower = {
+    .optional = "a.blk.#.conv_pw1.bias a.blk.#.conv_pw2.bias a.blk.#.conv_dw.bias",
     .projector = "nemotron_v2_vl",
     .takes = "vision_model. mlp1. sound_encoder. sound_projection.",
     .layers = "vision_config.num_hidden_layers",

@@ -63,6 +63,12 @@
 
 extern const tare_llama_must tare_llama_must_activate[];
 
+/* A weight and a bias, neither of which may be missing. */
+#define BOTH(name, to)                                                                             \
+    {name ".weight", "=" to ".weight", NULL}, {                                                    \
+        name ".bias", "=" to ".bias", NULL                                                         \
+    }
+
 /* A convolution over patches, which are squares. */
 #define PATCHES(name)                                                                              \
     {name ".weight", "=v.patch_embd.weight", PATCH_SQUARE}, {                                      \

@@ -73,12 +73,15 @@ static const char *const mistral3_back_config[] = {BACK_PIXTRAL("mistral3"), NUL
 static const tare_llama_back pixtral_back = PIXTRAL_BACK(pixtral_back_config, NULL);
 static const tare_llama_back mistral3_back =
     PIXTRAL_BACK(mistral3_back_config, "has(tensors.mm.patch_merger.weight)");
-static const tare_llama_tower pixtral_tower = {.projector = "pixtral",
-                                               .takes = "vision_tower. multi_modal_projector.",
-                                               .layers = VISION_LAYERS,
-                                               .token = "[IMG_BREAK]",
-                                               .musts = tare_llama_must_activate};
-static const tare_llama_tower lighton_tower = {.projector = "lightonocr",
+static const tare_llama_tower pixtral_tower = {
+    .optional = "v.patch_embd.bias mm.input_norm mm.patch_merger",
+    .projector = "pixtral",
+    .takes = "vision_tower. multi_modal_projector.",
+    .layers = VISION_LAYERS,
+    .token = "[IMG_BREAK]",
+    .musts = tare_llama_must_activate};
+static const tare_llama_tower lighton_tower = {.optional = "v.patch_embd.bias",
+                                               .projector = "lightonocr",
                                                .takes = "vision_encoder. vision_projection.",
                                                .layers = VISION_LAYERS,
                                                .musts = tare_llama_must_activate};
@@ -181,6 +184,7 @@ static const tare_llama_back intern_back = {
     .text = "model.=language_model.model. lm_head=language_model.lm_head",
     .tokens = "image_token_id=<IMG_CONTEXT>"};
 static const tare_llama_tower intern_tower = {
+    .optional = "v.blk.#.attn_q_norm v.blk.#.attn_k_norm",
     .projector = "internvl",
     .takes = "vision_model. mlp1. vision_tower. multi_modal_projector.",
     .layers = VISION_LAYERS,

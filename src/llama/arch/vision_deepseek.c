@@ -70,7 +70,8 @@ static const tare_llama_rule ocr_rules[] = {
     OCR_BLOCK("mlp.fc1", "ffn_up"),
     OCR_BLOCK("mlp.fc2", "ffn_down"),
     END_OF_RULES};
-static const tare_llama_tower ocr_tower = {.projector = "deepseekocr",
+static const tare_llama_tower ocr_tower = {.optional = "v.patch_embd.bias",
+                                           .projector = "deepseekocr",
                                            .takes = OCR_TAKES "vision_model.",
                                            .layers = CLIP_L("layers"),
                                            .f32 = OCR_F32,
@@ -107,7 +108,8 @@ static const tare_llama_rule second_rules[] = {
     {"qwen2_model.query_768@", "=v.resample_query_768", NULL},
     {"qwen2_model.query_1024@", "=v.resample_query_1024", NULL},
     END_OF_RULES};
-static const tare_llama_tower second_tower = {.projector = "deepseekocr2",
+static const tare_llama_tower second_tower = {.optional = "v.image_newline",
+                                              .projector = "deepseekocr2",
                                               .takes = OCR_TAKES "qwen2_model.",
                                               .layers = "vision_config.layers | 24",
                                               .f32 = OCR_F32,

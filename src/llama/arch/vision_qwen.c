@@ -85,8 +85,10 @@ static const tare_llama_back qwen25_back = {.names = QWEN_NAMES
                                             .config = qwen25_back_config,
                                             .shapes = qwen2_back_shapes,
                                             .tokens = QWEN_TOKENS};
-static const tare_llama_tower qwen2_tower = {
-    .projector = "qwen2vl_merger", .takes = "visual.", .layers = "vision_config.depth"};
+static const tare_llama_tower qwen2_tower = {.optional = "v.blk.#.ffn_gate",
+                                             .projector = "qwen2vl_merger",
+                                             .takes = "visual.",
+                                             .layers = "vision_config.depth"};
 static const tare_llama_tower qwen25_tower = {.projector = "qwen2.5vl_merger",
                                               .takes = "visual.",
                                               .layers = "vision_config.depth",
@@ -168,7 +170,8 @@ static const tare_llama_must ling3_musts[] = {
     {"vision_config.disable_merger_proj | false",
      "vision_config.disable_merger_proj is not true, as llama.cpp has it"},
     {NULL, NULL}};
-static const tare_llama_tower ling3_tower = {.projector = "ling3vl",
+static const tare_llama_tower ling3_tower = {.optional = "v.patch_embd.bias",
+                                             .projector = "ling3vl",
                                              .takes = "visual. linear_proj.",
                                              .layers = "vision_config.depth",
                                              .positions = VISION_GRID,
@@ -261,10 +264,14 @@ static const tare_llama_must glm5_musts[] = {
      "vision_config.spatial_merge_size or rope_theta is not 2 and 10000, with which llama.cpp "
      "computes"},
     {NULL, NULL}};
-static const tare_llama_tower glm5_tower = {
-    .projector = "glm5v", .takes = "visual.", .layers = "vision_config.depth", .musts = glm5_musts};
+static const tare_llama_tower glm5_tower = {.optional = "v.position_embd v.norm_embd",
+                                            .projector = "glm5v",
+                                            .takes = "visual.",
+                                            .layers = "vision_config.depth",
+                                            .musts = glm5_musts};
 
-static const tare_llama_tower glm4_tower = {.projector = "glm4v",
+static const tare_llama_tower glm4_tower = {.optional = "v.blk.#.attn_q_norm v.blk.#.attn_k_norm",
+                                            .projector = "glm4v",
                                             .takes = "visual.",
                                             .layers = "vision_config.depth",
                                             .musts = tare_llama_must_activate};
