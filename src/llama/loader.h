@@ -45,6 +45,8 @@ bool tare_llama_has_windows(const tare_model *gguf, tare_str architecture);
 uint64_t tare_llama_windows(const tare_model *gguf, tare_str architecture, uint64_t blocks);
 /* The next element of a list of numbers or of truths; false behind its end. */
 bool tare_llama_next_is_set(tare_array_walk *walk);
+/* Gemma 3n has so many layers with keys and values of their own, whatever its size. */
+#define TARE_LLAMA_OWN_KV_LAYERS 20
 /* Where heads of blocks with a window may have another width than those of others, and turn otherwise. */
 #define TARE_LLAMA_HEADS_BY_BLOCK "dots3note gemma4 gemma4-assistant gemma-embedding2"
 #define TARE_LLAMA_TURNS_BY_BLOCK "gemma4 gemma4-assistant laguna maple spark2_5 step35"

@@ -284,13 +284,24 @@ static bool rotated_load(const values *s, uint64_t blocks, tare_error *why) {
     return true;
 }
 
-/* The last layers may use keys and values of earlier ones. */
+/* The last layers may use keys and values of earlier ones: those with a window of the last but one that has its own,
+ * the others of the last. */
 static bool shared_load(const values *s, uint64_t blocks, tare_error *why) {
     static const char name[] = "attention.shared_kv_layers";
-    const uint64_t n = most(s, name);
-    return !value_of(s, name) || !tare_str_is(s->architecture, "gemma4") ||
-           (n <= blocks && blocks - n >= 2) ||
-           no(s, why, name, "llama.cpp stops unless two layers have keys of their own");
+    const bool is_fixed = tare_str_is(s->architecture, "gemma3n");
+    const uint64_t n = most(s, name), first = is_fixed ? TARE_LLAMA_OWN_KV_LAYERS : blocks - n;
+    if (!is_fixed && (!value_of(s, name) || !tare_str_is(s->architecture, "gemma4"))) return true;
+    if (!is_fixed && (n > blocks || first < 2))
+        return no(s, why, name, "llama.cpp stops unless two layers have keys of their own");
+    for (uint64_t i = first; i < blocks; i++) {
+        const bool is_window = tare_llama_has_window(s->gguf, s->architecture, i);
+        const uint64_t own = first - (is_window ? 2 : 1);
+        if (tare_llama_has_window(s->gguf, s->architecture, own) != is_window)
+            return no(s, why, name,
+                      "llama.cpp stops unless the last two layers with keys of their own are one "
+                      "with a window and one without");
+    }
+    return true;
 }
 
 /* What is added under the root of a norm. */

@@ -380,7 +380,10 @@ tare_status tare_llama_mapping_fill(tare_llama_mapping *m, tare_error *err) {
         TARE_TRY(tare_llama_rope_tensors(m, err));
     }
     TARE_TRY(tare_llama_map_tensors(m, err));
-    if (!m->arch->tower) TARE_TRY(tare_llama_add_biases(m, err));
+    if (!m->arch->tower) {
+        TARE_TRY(tare_llama_add_biases(m, err));
+        TARE_TRY(tare_llama_add_shared_kv(m, err));
+    }
     m->facts[2].number = file_type(m);
     TARE_TRY(add_keys(m, err));
     if (m->arch->tower)

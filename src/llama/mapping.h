@@ -212,6 +212,8 @@ const tare_encoding *tare_llama_scaled_blocks(const tare_llama_mapping *m,
 tare_status tare_llama_add_scales(tare_llama_mapping *m, tare_error *err);
 /* Zeros where the loader asks for a bias that the model has not (biases.c). After tensors. */
 tare_status tare_llama_add_biases(tare_llama_mapping *m, tare_error *err);
+/* What layers that share keys and values do not compute with, where the loader asks for it. */
+tare_status tare_llama_add_shared_kv(tare_llama_mapping *m, tare_error *err);
 /* Tells of tensors that config.json speaks of and that are not there (lost.c). */
 tare_status tare_llama_note_lost(tare_llama_mapping *m, tare_error *err);
 /* The same of an encoder, which llama.cpp does not run without them. */

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "base/str.h"
+#include "llama/loader.h"
 #include "llama/tensor_names.h"
 #include "model/tensor_name_table.h"
 
@@ -190,7 +191,17 @@ static bool is_replaced(search *s, tare_str word) {
     return false;
 }
 
+/* Whether the block computes with keys and values of an earlier one, and the loader asks for none of its own. */
+static bool is_sharing(const search *s) {
+    const tare_str arch = tare_str_of(s->arch->name);
+    const uint64_t n = tare_llama_number_of_key(s->gguf, arch, "block_count", 0);
+    const uint64_t shared =
+        tare_llama_number_of_key(s->gguf, arch, "attention.shared_kv_layers", 0);
+    return tare_str_is(arch, "gemma4") && shared <= n && s->block >= n - shared;
+}
+
 static bool is_optional(const search *s, tare_str word) {
+    if (tare_llama_is_one_of(word, "attn_k attn_k_norm") && is_sharing(s)) return true;
     if (tare_str_is(word, "output"))
         return !tare_llama_is_one_of(tare_str_of(s->arch->name), own_head);
     if (s->predicts && tare_str_starts(word, TARE_STR("hc_"))) return true; /* one residual */

@@ -229,6 +229,10 @@ static const struct {
      "true))",
      NULL, NULL,
      "final_logit_softcapping: llama.cpp caps logits at 30 in this architecture" OTHER_RESULTS},
+    {"gemma3n", "if(min(20, layers) == layers - (num_kv_shared_layers | 0), false, true)", NULL,
+     NULL,
+     "num_kv_shared_layers: llama.cpp has keys and values of the first 20 layers, which all others "
+     "share" OTHER_RESULTS},
     {"kimi-linear", "if(moe_renormalize | true, false, true)", NULL, NULL,
      "moe_renormalize false: llama.cpp normalizes the weights of experts in this "
      "architecture" OTHER_RESULTS},

@@ -400,6 +400,41 @@ def nextn(f):
         f.check(f"info says {said!r} instead of {text!r}", said == text)
 
 
+def deeper(f, name, n, shared, of=(0, 1)):
+    """A model of two layers, the first with a window, with `n`: kinds `of` them, the last ones without keys and values."""
+    f.make(name)
+    c, tensors = load(f.model)
+    more = {re.sub("layers.[01]", f"layers.{i}", k): t[1] for i in range(2, n) for k, t in tensors.items()
+            if f"layers.{of[i % 2]}." in k and not (i >= n - shared and re.search("[kv]_(proj|norm)", k))}
+    wide = {k: [s * n // 2 if s == 2 * c["hidden_size_per_layer_input"] and at == at_n else s for at, s in enumerate(tensors[k][1])]
+            for k, at_n in (("model.embed_tokens_per_layer.weight", 1), ("model.per_layer_model_projection.weight", 0))}
+    members = {"num_hidden_layers": n, "num_kv_shared_layers": shared, "layer_types": [c["layer_types"][of[i % 2]] for i in range(n)]}
+    if isinstance(c["intermediate_size"], list):
+        members.update(intermediate_size=c["intermediate_size"][:1] * n, activation_sparsity_pattern=[0.95] * 10 + [0.0] * (n - 10))
+    f.make(name, members, add={**more, **wide})
+
+
+def shared(f):
+    """Layers that compute with the keys and values of earlier ones, and that transformers saves none for."""
+    deeper(f, "gemma4", 4, 2)
+    f.write()
+    f.check(f"gemma4: {f.said}", "not-runnable" not in f.said and "llama.uneven" not in f.said and "llama.lost" not in f.said)
+    f.restored()
+    for n, wrong in ((1, ""), (2, "one with a window and one without")):  # the last two with keys: 2 and 3, 1 and 2
+        deeper(f, "gemma4", 5, n)
+        f.write()
+        f.check(f"gemma4, {n} of 5: {f.said}", wrong in f.said and ("not-runnable" in f.said) == bool(wrong))
+    deeper(f, "gemma3n", 22, 2)
+    f.write()
+    f.check(f"gemma3n: {f.said}", "missing" not in f.said and "not-applied" not in f.said)
+    tensors = {t.name: t for t in GGUFReader(f.out).tensors}
+    f.check("gemma3n: the last layers have what the loader asks for",
+            all((tensors[f"blk.{i}.{x}.weight"].data == tensors[f"blk.19.{x}.weight"].data).all() for i in (20, 21) for x in ("attn_k", "attn_v", "attn_k_norm")))
+    deeper(f, "gemma3n", 22, 4)
+    f.write()
+    f.check(f"gemma3n: {f.said}", "num_kv_shared_layers" in f.said)
+
+
 def without_alpha(f):
     """HunYuan's positions of type dynamic are scaled by alpha, and not at all without it."""
     dynamic = {"type": "dynamic", "factor": 4.0}
@@ -446,7 +481,7 @@ def main():
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
     f = Facts(tare, folder)
-    for part in (routers, positions, spellings, encoders, drawn, assumed, heads, uneven, nextn, without_alpha, shapes, side_files, back):
+    for part in (routers, positions, spellings, encoders, drawn, assumed, heads, uneven, nextn, without_alpha, shared, shapes, side_files, back):
         try:
             part(f)
         except (KeyError, IndexError, OSError, ValueError) as fault:

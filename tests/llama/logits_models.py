@@ -418,6 +418,11 @@ MODELS.update({
     "kimi-linear-groups": of_kind("kimi-linear", num_expert_group=4, topk_group=2),
     "hy_v3-dense-last": of_kind("hy_v3", mlp_layer_types=["sparse", "sparse", "dense"]),
     "ernie4_5-moe-every-second": of_kind("ernie4_5-moe", moe_layer_interval=2),
+    # layers that compute with the keys and values of earlier ones, of which transformers saves none
+    "gemma4-shared": of_kind("gemma4", num_kv_shared_layers=3, layer_types=[S, S, F, S, S, F], use_double_wide_mlp=True),
+    "gemma4-shared-last": of_kind("gemma4", num_kv_shared_layers=2, layer_types=[S, F, S, S, S, F]),
+    "gemma3n-shared": of_kind("gemma3n", num_hidden_layers=22, num_kv_shared_layers=2, intermediate_size=[2048] * 22,
+                              activation_sparsity_pattern=[0.95] * 10 + [0.0] * 12, layer_types=[*[S, S, S, S, F] * 4, S, F]),
     # biases, tied heads, capped logits, sizes of vocabularies and heads
     "bamba-bias": of_kind("bamba", attention_bias=True, mlp_bias=True),
     "apertus-bias": of_kind("apertus", attention_bias=True),
