@@ -169,7 +169,7 @@ const char *const tare_llama_common_defaults[] = {
     "rope.theta = rope_parameters.main.rope_theta | "
     "rope_parameters.indexed_attention.rope_theta | " ROPE(
         "rope_theta") " | global_rope_theta | rope_global_theta | "
-                      "rope_theta_global | rope_theta | rotary_emb_base",
+                      "rope_theta_global | rotary_emb_base | rope_theta",
     "rope.theta_swa = rope_parameters.sliding_attention.rope_theta | local_rope_theta | "
     "rope_local_theta | rope_theta_local | swa_rope_theta | rope_local_base_freq",
     "rope.partial = " ROPE("partial_rotary_factor") " | partial_rotary_factor | rope_pct | "
@@ -326,15 +326,20 @@ static const struct {
      "attention.recurrent_layers", "linear_attention", "full_attention_interval"},
 };
 
-/* Whether each layer is of the kind; *differs: otherwise than every n-th says. */
+/* Classes where a number says it, if there is no list of layers. */
+static const char by_number[] = "cohere2 gemma3 gemma-embedding";
+
+/* Whether each layer is of the kind, by its word, or all but every `step`-th without words; *differs: otherwise than
+ * every n-th says. */
 static void find_kinds(double *is_kind, bool *differs, const tare_llama_mapping *m, size_t row,
-                       const tare_json_node *types, uint64_t n) {
+                       const tare_json_node *types, uint64_t step, uint64_t n) {
     const uint64_t n_layers = m->n_layers - m->n_extra_layers;
-    const tare_json_node *type = types->child;
+    const tare_json_node *type = types ? types->child : NULL;
     *differs = false;
-    for (uint64_t i = 0; i < n_layers; i++, type = type->next) {
+    for (uint64_t i = 0; i < n_layers; i++) {
         const bool is_usual = spreads[row].is_other_first ? i % n > 0 : (i + 1) % n > 0;
-        is_kind[i] = tare_json_node_is(type, spreads[row].kind);
+        is_kind[i] = type ? tare_json_node_is(type, spreads[row].kind) : (i + 1) % step > 0;
+        type = type ? type->next : NULL;
         *differs |= (is_kind[i] > 0) != is_usual;
     }
 }
@@ -344,17 +349,21 @@ static tare_status set_kinds(tare_llama_mapping *m, tare_error *err) {
     const size_t n_rows = sizeof spreads / sizeof *spreads;
     size_t row = 0;
     bool differs;
-    double n = 0;
+    double n = 0, step = 0;
     while (row < n_rows && !tare_llama_is_one_of(tare_str_of(m->arch->name), spreads[row].archs))
         row++;
     const tare_json_node *types = tare_llama_config_find(&m->config, TARE_STR("layer_types"));
-    if (row == n_rows || m->options->like_reference || !types ||
-        types->n < m->n_layers - m->n_extra_layers || !tare_llama_has_key(m, spreads[row].beside))
+    if (row == n_rows || m->options->like_reference ||
+        (types && types->n < m->n_layers - m->n_extra_layers) ||
+        !tare_llama_has_key(m, spreads[row].beside))
         return TARE_OK;
+    if (!types && tare_llama_is_one_of(tare_str_of(m->arch->name), by_number))
+        TARE_TRY(tare_llama_number(&step, m, "sliding_window_pattern", 0, err));
+    if (!types && !(step >= 1)) return TARE_OK;
     TARE_TRY(tare_llama_number(&n, m, spreads[row].n, 1, err));
     double *is_kind = TARE_NEW_ARRAY(&m->out->arena, double, m->n_layers);
     if (!is_kind) return tare_fail(err, TARE_ERR_NOMEM, "metadata");
-    find_kinds(is_kind, &differs, m, row, types, n >= 1 ? (uint64_t)n : 1);
+    find_kinds(is_kind, &differs, m, row, types, (uint64_t)step, n >= 1 ? (uint64_t)n : 1);
     if (!differs) return TARE_OK;
     return tare_llama_set_numbers(m, spreads[row].key, TARE_VALUE_BOOL, is_kind,
                                   (size_t)m->n_layers, err);

@@ -142,6 +142,11 @@ def positions(f):
     f.key("attention.layer_norm_epsilon", 0.001)
     f.convert("roberta", {"architectures": ["CamembertModel"], "model_type": "camembert"})
     f.key("context_length", 512)
+    f.convert("gptneox", {"rotary_emb_base": 300})  # as it was before rope_theta
+    f.key("rope.freq_base", 300.0)
+    for step, pattern in ((2, [True, False]), (6, None)):  # as it was before layer_types
+        f.convert("gemma3", {"layer_types": None, "sliding_window_pattern": step})
+        f.key("attention.sliding_window_pattern", pattern)
 
 
 def spellings(f):
