@@ -21,6 +21,9 @@ except ImportError as fault:
     sys.exit(77)
 
 
+NULL = object()  # of a member
+
+
 class Facts(Checks):
     def __init__(self, tare, folder):
         super().__init__(tare)
@@ -33,7 +36,7 @@ class Facts(Checks):
         tiny_models.write(self.model, name)
         c, tensors = load(self.model)
         for key, value in (config or {}).items():
-            c[key] = value
+            c[key] = None if value is NULL else value
             if value is None:
                 del c[key]
         for old, new in (rename or {}).items():
@@ -339,6 +342,15 @@ def back(f):
     f.convert("minicpm3")
     config, _ = f.restored()
     f.check(f"minicpm3: v_head_dim {config['v_head_dim']!r}", type(config["v_head_dim"]) is int)
+    f.convert("exaone4", {"sliding_window": NULL, "layer_types": None})
+    config, _ = f.restored()
+    f.check(f"exaone4: {config}", config["sliding_window"] is None and set(config["layer_types"]) == {"full_attention"})
+    f.convert("falcon-h1", {"mamba_rms_norm": True}, add={f"model.layers.{i}.mamba.norm.weight": (128,) for i in range(2)})
+    config, _ = f.restored()
+    f.check(f"falcon-h1: {config}", config["mamba_rms_norm"] is True and config["mamba_norm_before_gate"] is False)
+    f.convert("qwen35", {"rope_parameters": {"rope_theta": 10000.0, "rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 64}})
+    config, _ = f.restored()
+    f.check(f"qwen35: {config}", config["rope_parameters"]["rope_type"] == "yarn" and "mrope_section" in config["rope_parameters"] and "rope_scaling" not in config)
     f.convert("gemma3n")
     config, _ = f.restored()
     f.check("gemma3n: floats", all(type(x) is float for x in config.get("activation_sparsity_pattern") or []))

@@ -431,6 +431,8 @@ MODELS.update({
     "nemotron-bias": of_kind("nemotron", attention_bias=True, mlp_bias=True),
     "falcon-h1-bias": of_kind("falcon-h1", mlp_bias=True),
     "falcon-h1-attention-bias": of_kind("falcon-h1", attention_bias=True),
+    "falcon-h1-norm": of_kind("falcon-h1", mamba_rms_norm=True, mamba_norm_before_gate=False),
+    "dbrx-sums": of_kind("dbrx", ffn_config=dict(MODELS["dbrx"][1]["ffn_config"], moe_normalize_expert_weights=None)),
     "qwen2-moe-no-bias": of_kind("qwen2-moe", qkv_bias=False),
     "gpt-oss-no-bias": of_kind("gpt-oss", attention_bias=False),
     **{f"{name}-tied": of_kind(name, tie_word_embeddings=True) for name in (

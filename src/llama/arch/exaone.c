@@ -46,7 +46,9 @@ static const tare_llama_back exaone_back = {
         "mlp.c_proj max_position_embeddings hidden_size intermediate_size num_attention_heads "
         "num_key_value_heads rope_theta layer_norm_epsilon",
     .config = exaone_back_config};
-static const char *const exaone4_back_config[] = {"model_type = 'exaone4'", BACK_LAYER_TYPES, NULL};
+static const char *const exaone4_back_config[] = {
+    "model_type = 'exaone4'", "sliding_window = attention.sliding_window | null",
+    BACK_LAYER_TYPES " | if(has(attention.sliding_window), nothing, 'full_attention')", NULL};
 static const tare_llama_back exaone4_back = {.names = HF_DENSE HF_QK_NORM HF_SANDWICH,
                                              .config = exaone4_back_config,
                                              .when = "has(nextn_predict_layers) == false"};

@@ -335,6 +335,7 @@ static const char *const falcon_h1_back_config[] = {
     "mamba_n_heads = ssm.time_step_rank",
     "mamba_d_head = floor(ssm.inner_size / ssm.time_step_rank)",
     "mamba_rms_norm = has(tensors.ssm_norm.weight)",
+    "mamba_norm_before_gate = if(has(tensors.ssm_norm.weight), false)",
     "rms_norm_eps = attention.layer_norm_rms_epsilon",
     NULL};
 static const tare_llama_shape_row falcon_h1_back_shapes[] = {
@@ -432,7 +433,7 @@ static const tare_llama_back puzzle_back = {.names = NEMOTRON_H_MOE_NAMES,
 #define BACK_SECTIONS                                                                              \
     "rope_parameters.mrope_section[3] = at(rope.dimension_sections, layer)",                       \
         "rope_parameters.mrope_interleaved = if(has(rope.dimension_sections), true)",              \
-        "rope_parameters.rope_theta = rope.freq_base", "rope_parameters.rope_type = 'default'",    \
+        BACK_ROPE(""),                                                                             \
         "rope_parameters.partial_rotary_factor = rope.dimension_count / attention.key_length",     \
         "mtp_num_hidden_layers = nextn_predict_layers"
 static const char *const qwen3next_back_config[] = {"model_type = 'qwen3_next'", BACK_LINEAR, NULL};

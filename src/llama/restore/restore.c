@@ -197,8 +197,13 @@ static tare_status choose_types(tare_llama_restoring *r, tare_error *err) {
 
 /* ---- what became of the keys ----------------------------------------------------------------- */
 
-static bool is_same_value(const tare_value *a, const tare_value *b) {
-    return tare_value_equal(a, b);
+/* A list of one number for all layers says what the number alone does. */
+static bool is_same_value(const tare_value *is, const tare_value *was) {
+    tare_value number;
+    uint64_t a, b;
+    return tare_value_equal(is, was) ||
+           (was->type == TARE_VALUE_ARRAY && tare_llama_is_uniform(&number, was) &&
+            tare_value_u64(&a, is) && tare_value_u64(&b, &number) && a == b);
 }
 
 static const tare_value *value_of(const tare_metadata *list, size_t n, tare_str key) {
@@ -235,11 +240,12 @@ static tare_status check_keys(const tare_llama_restoring *r, const tare_model *a
         if (m->space != TARE_KEYS_MODEL || tare_llama_is_one_of(m->key, of_file)) continue;
         if (tare_llama_is_of_numbers(r, m->key)) continue; /* they are tensors again */
         const tare_value *v = value_of(is->metadata, is->n_metadata, m->key);
+        tare_value number;
         if (!v)
             tare_llama_not_restored(r, TARE_ITEM_KEY, m->key,
                                     "no file of the output holds this any more");
         else if (!is_same_value(v, &m->value) && decides_numbers(m->key) &&
-                 v->type != TARE_VALUE_ARRAY && !tare_llama_is_uniform(&m->value))
+                 v->type != TARE_VALUE_ARRAY && !tare_llama_is_uniform(&number, &m->value))
             return fail_key(m->key, err);
         else if (!is_same_value(v, &m->value))
             tare_llama_not_restored(r, TARE_ITEM_KEY, m->key, "another value on the way there");

@@ -40,8 +40,8 @@ typedef struct tare_llama_restoring {
 
 /* ---- what the file says (restore_keys.c) ------------------------------------------------------------- */
 
-/* Whether a value is one number, or a list of equal ones. */
-bool tare_llama_is_uniform(const tare_value *value);
+/* Whether a value is one *number, or a list of equal ones. */
+bool tare_llama_is_uniform(tare_value *number, const tare_value *value);
 /* The keys of the architecture and the tokenizer's as a tree, the architecture's name cut off, and
  * "tensors": of each tensor, blocks counted as one, `rows`, `cols`, how many `blocks` have it, and
  * `in_blocks` which ones they are. */

@@ -152,9 +152,9 @@ static bool is_uniform(tare_value *out, const tare_array *a) {
     return n > 0;
 }
 
-bool tare_llama_is_uniform(const tare_value *value) {
-    tare_value number;
-    return value->type != TARE_VALUE_ARRAY || is_uniform(&number, &value->as.a);
+bool tare_llama_is_uniform(tare_value *number, const tare_value *value) {
+    *number = *value;
+    return value->type != TARE_VALUE_ARRAY || is_uniform(number, &value->as.a);
 }
 
 static void add_keys(builder *b, tare_json_node *root, const tare_model *gguf,
