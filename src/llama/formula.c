@@ -182,6 +182,16 @@ static bool is_null(const reader *r, tare_str name) {
     return tare_llama_config_names(r->config, name) && !tare_llama_config_find(r->config, name);
 }
 
+/* The same of a member of an object, by its path. */
+static bool is_null_at(const reader *r, tare_str path) {
+    size_t n = path.len;
+    while (n > 0 && path.ptr[n - 1] != '.') n--;
+    if (n == 0) return is_null(r, path);
+    const tare_json_node *object = tare_llama_config_find(r->config, (tare_str){path.ptr, n - 1});
+    return tare_json_names(object, tare_str_cut(path, n)) &&
+           !tare_llama_config_find(r->config, path);
+}
+
 /* ---- functions ------------------------------------------------------------------------------- */
 
 static const char unknown_word[] = "tare does not know this word";
@@ -384,7 +394,7 @@ static value call(reader *r, tare_str name) {
     } while (take(r, ","));
     if (!take(r, ")")) fail(r, "formula: a bracket is missing");
     if (tare_str_is(name, "has")) return boolean(a[0].kind != TARE_LLAMA_ABSENT);
-    if (tare_str_is(name, "is_null")) return boolean(is_null(r, a[0].text));
+    if (tare_str_is(name, "is_null")) return boolean(is_null_at(r, a[0].text));
     if (tare_str_is(name, "if") || tare_str_is(name, "in")) need(r, &a[0]);
     if (tare_str_is(name, "if")) need_no_text(r, &a[0]);
     if (tare_str_is(name, "if")) return is_number(&a[0]) && a[0].number != 0 ? a[1] : a[2];

@@ -7,7 +7,7 @@
  *   + - * / %        numbers; - of one, too
  *   == < >           of numbers; == also of texts
  *   if(c, a, b)      floor(x) round(x) sqrt(x) ln(x) pow(x, y) max(x, y) min(x, y) has(x) len(x)
- *   is_null('name')  whether config.json has that member, and it is null
+ *   is_null('name.part') whether config.json has that member, and it is null
  *   probit(p)        where the normal distribution reaches p; normal(x) what it reaches there
  *   leading(list, x) how many elements at the beginning equal x; len also of texts
  *   largest(list)    the largest number

@@ -527,7 +527,10 @@ static const struct {
      NULL,
      "attn_config.rope_theta is not the base of rope_parameters, which transformers takes instead "
      "of it: so does the conversion"},
-    {"dbrx", "if((ffn_config.moe_normalize_expert_weights | 1) == 1, false, true)", NULL, NULL,
+    {"dbrx",
+     "if(is_null('ffn_config.moe_normalize_expert_weights'), true, "
+     "if((ffn_config.moe_normalize_expert_weights | 1) == 1, false, true))",
+     NULL, NULL,
      "moe_normalize_expert_weights: llama.cpp divides the weights of experts by their "
      "sum" OTHER_RESULTS},
 };

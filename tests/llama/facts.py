@@ -242,6 +242,11 @@ def assumed(f):
                                 ("smallthinker", {"hidden_act": "silu"}, "hidden_act")):
         f.convert(name, members)
         f.warns(word)
+    for norm, warns in ((None, True), (1.0, False), (2.0, True)):  # null is no norm
+        f.make("dbrx")
+        c = load(f.model)[0]["ffn_config"]
+        f.convert("dbrx", {"ffn_config": dict(c, moe_normalize_expert_weights=norm)})
+        f.check(f"dbrx, {norm}: {f.said}", ("moe_normalize_expert_weights" in f.said) == warns)
     f.convert("smollm3", {"no_rope_layers": [1, 0]})
     f.warns("no_rope_layers")
     f.convert("qwen3moe", {"norm_topk_prob": False})
