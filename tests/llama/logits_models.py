@@ -214,6 +214,8 @@ MODELS = {
     "mixtral": ("mixtral", dict(num_local_experts=4, num_experts_per_tok=2)),
     "modern-bert": ("modernbert", dict(ENCODER, num_hidden_layers=6, global_attn_every_n_layers=3, local_attention=16, cls_token_id=2,
                                        sep_token_id=3), "ModernBertModel", "hidden"),
+    "modern-bert-masked": ("modernbert", dict(ENCODER, num_hidden_layers=4, local_attention=16, cls_token_id=2, sep_token_id=3), "ModernBertForMaskedLM",
+                           "hidden"),
     "modern-bert-classifier": ("modernbert", dict(ENCODER, num_hidden_layers=6, global_attn_every_n_layers=3, local_attention=16, cls_token_id=2,
                                                   sep_token_id=3, num_labels=3, classifier_pooling="mean"),
                                "ModernBertForSequenceClassification", "classes"),

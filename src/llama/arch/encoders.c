@@ -73,6 +73,8 @@ static const char *const modern_back_config[] = {
     "local_rope_theta = rope.freq_base_swa",
     "hidden_activation = if(hidden_activation == 'reglu', 'relu', hidden_activation)",
     "classifier_bias = if(has(tensors.cls.bias), true)",
+    "decoder_bias = if(has(tensors.cls.weight), if(has(tensors.cls.output.weight), nothing, "
+    "false))",
     "classifier_pooling = if(classifier.pooling_type == 1, 'mean', if(classifier.pooling_type == "
     "2, "
     "'cls'))",

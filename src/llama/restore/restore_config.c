@@ -424,13 +424,24 @@ static tare_status set_labels(writer *w, tare_error *err) {
     return set_text(w, TARE_STR("id2label"), &b, err);
 }
 
-/* The first class of the row, or the one of classifiers where the file has a classifier's head. */
+/* Whether what stands on the model is a classifier, rather than the part of a head that guesses masked words. */
+static bool is_classifier(const tare_llama_restoring *r) {
+    const char *const formula = "if(has(tensors.cls.output.weight), 1, "
+                                "if(tensors.cls.weight.rows == embedding_length, 0, 1))";
+    tare_llama_value v;
+    return tare_llama_formula(&v, tare_str_of(formula), &r->by_keys, NULL, NULL) != TARE_OK ||
+           v.kind != TARE_LLAMA_NUMBER || v.number > 0;
+}
+
+/* The first class of the row, or the one that has a head as the file has it. */
 static tare_str class_of(const tare_llama_restoring *r) {
     const char *classes = r->arch->classes;
     const tare_str first = {classes, strcspn(classes, " ")};
     if (!tare_json_path(r->keys, TARE_STR("tensors.cls")) || r->arch->tower) return first;
+    const tare_str end =
+        tare_str_of(is_classifier(r) ? "ForSequenceClassification" : "ForMaskedLM");
     for (tare_str word; (word = tare_llama_next_word(&classes)).len;)
-        if (tare_str_ends(word, TARE_STR("ForSequenceClassification"))) return word;
+        if (tare_str_ends(word, end)) return word;
     return first;
 }
 
