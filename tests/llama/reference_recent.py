@@ -70,9 +70,11 @@ def main(tree, folder, *names):
         for kind in KINDS:
             out = Path(folder, f"{name}{part}-{kind}.gguf")
             digest = hashlib.sha256(out.read_bytes()).hexdigest()
-            if had.get(out.name) != digest:
+            if out.name in had and had[out.name] != digest:
                 differ += 1
                 print(f"{out.name}: another digest")
+            elif out.name not in had:
+                print(f"{out.name}: its digest is not known: {digest}")
             had[out.name] = digest
     shutil.rmtree(folder, ignore_errors=True)
     if is_writing:
