@@ -12,12 +12,13 @@
 #define PI           3.14159265358979323846
 
 /* The factor of one frequency: 1 where waves are short, `factor` where they are longer than the
- * context that was trained with, between the two a blend; in floats, as the reference has it. */
+ * context that was trained with, between the two a blend; in floats, as the reference has it: a number divided by a
+ * tensor is the number times its reciprocal. */
 static float factor_of(float frequency, float factor, float low, float high, float context) {
-    float wave = (float)(2 * PI) / frequency;
+    float wave = 1 / frequency * (float)(2 * PI);
     if (wave < context / high) return 1;
     if (wave > context / low) return factor;
-    float blend = (context / wave - low) / (high - low);
+    float blend = (1 / wave * context - low) / (high - low);
     return 1 / ((1 - blend) / factor + blend);
 }
 
