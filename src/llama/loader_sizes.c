@@ -130,6 +130,7 @@ const tare_llama_loader_size tare_llama_loader_sizes[] = {
     {"2*attention.head_count*attention.key_length", B("attn_q"), ROWS, DELTA, NULL},
     /* latent attention */
     {LATENT " rope.dimension_count", B("attn_kv_a_mqa"), ROWS, NULL, NULL},
+    {HEADS "*" VALUES, B("attn_output"), COLS, KDA, "attn_kv_a_mqa"},
     {LATENT, B("attn_kv_b"), COLS, NULL, NULL},
     {HEADS "*" KEYS " -" HEADS "*rope.dimension_count " HEADS "*" VALUES, B("attn_kv_b"), ROWS,
      NULL, NULL},

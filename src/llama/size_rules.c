@@ -38,6 +38,8 @@ enum { COLS = 0, ROWS = 1, STACK = 2 }; /* dimensions, fastest first */
 #define OTHER_HEADS                                                                                \
     "!bailingmoe3 deepseek2 deepseek32 deepseek4 dots3note gemma4-assistant "                      \
     "glm-dsa glm5-next hy_v4 kimi-k3 kimi-linear minicpm3 mistral4 plm"
+/* But where linear attention in other blocks has heads of its own width (loader_sizes.c). */
+#define ONE_ATTENTION "!bailingmoe3 glm5-next kimi-k3 kimi-linear"
 /* Nor where queries have a gate beside them. */
 #define GATED_QUERIES OTHER_HEADS " " TARE_LLAMA_GATED_QUERIES
 /* Where experts are as wide as a feed-forward network without them. */
@@ -119,7 +121,8 @@ const tare_llama_size_rule tare_llama_size_rules[] = {
     {LOADER, "attention.q_lora_rank", NULL, B("attn_q_a_norm") B("attn_q_b"), COLS, NULL},
     {LOADER, "attention.kv_lora_rank", NULL, B("attn_kv_a_norm"), COLS, NULL},
     {LOADER, "attention.head_count", "attention.key_length_mla", B("attn_q_b"), ROWS, NULL},
-    {LOADER, "attention.head_count", "attention.value_length_mla", B("attn_output"), COLS, NULL},
+    {LOADER, "attention.head_count", "attention.value_length_mla", B("attn_output"), COLS,
+     ONE_ATTENTION},
     {INNER, "feed_forward_length", NULL, B("ffn_gate"), ROWS, WIDE_BESIDE},
     {LOADER, "embedding_length", NULL, B("ffn_gate") B("ffn_up"), ROWS, "arctic"},
     {LOADER, "embedding_length", NULL, B("ffn_down"), COLS, "arctic"},

@@ -480,6 +480,10 @@ def shapes(f):
                                                      (("k_proj.weight", 2), ("v_proj.weight", 2), ("k_norm.weight", 1))})
     said = f.run("convert", f.model, f.back + ".gguf", "--no-tokenizer", "--no-sync", "--quiet", code=5).stderr
     f.check(f"olmoe: {said}", "as many KV heads as query heads" in said)
+    for width, code in ((128, 0), (64, 5)):  # linear attention has heads of its own width in the other layers
+        p = "model.layers.1.self_attn."
+        f.make("kimi-linear", {"v_head_dim": 32}, add={p + "kv_b_proj.weight": (192, 32), p + "o_proj.weight": (64, width)})
+        f.run("convert", f.model, f.back + ".gguf", "--no-tokenizer", "--no-sync", "--quiet", code=code)
     f.make("llama4", {"num_hidden_layers": 2}, drop=(".layers.2.", ".layers.3."))
     said = f.run("convert", f.model, f.back + ".gguf", "--no-tokenizer", "--no-sync", "--quiet", code=5).stderr
     f.check(f"llama4: {said}", "fewer than four" in said)
