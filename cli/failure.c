@@ -73,10 +73,11 @@ void cli_error_text(char *buf, size_t size, const tare_error *err, const char *p
         said.what = refused;
     }
     if (cli_has_code(err, TARE_CODE_UNKNOWN_ARCHITECTURE)) {
-        snprintf(refused, sizeof refused,
-                 "%s; tare convert --list-architectures shows those that it does, --keep-names "
-                 "converts under the names there are",
-                 err->what);
+        const bool has_own_form = strstr(err->what, "whisper.cpp") != NULL;
+        snprintf(refused, sizeof refused, "%s; %s, --keep-names converts under the names there are",
+                 err->what,
+                 has_own_form ? "--to whisper writes a file for it"
+                              : "tare convert --list-architectures shows those that it does");
         said.what = refused;
     }
     /* An output without a name is standard output. */

@@ -121,9 +121,11 @@ static tare_status fail_config(const char *what, tare_error *err) {
 }
 
 static tare_status fail_unknown(const tare_llama_mapping *m, tare_error *err) {
+    const bool is_whisper = tare_str_is(m->hf_class, "WhisperForConditionalGeneration");
     tare_fail(err, TARE_ERR_UNSUPPORTED,
-              m->hf_class.len ? "tare does not map this architecture to llama.cpp"
-                              : "it names no class of a model (architectures)");
+              is_whisper        ? "llama.cpp does not run Whisper models, whisper.cpp does"
+              : m->hf_class.len ? "tare does not map this architecture to llama.cpp"
+                                : "it names no class of a model (architectures)");
     tare_error_item(err, TARE_ITEM_RESOURCE, -1, TARE_STR("config.json"));
     if (m->hf_class.len)
         tare_error_detail(err, "%.*s", (int)tare_min_u64(m->hf_class.len, 80), m->hf_class.ptr);
