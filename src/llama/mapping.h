@@ -250,6 +250,8 @@ bool tare_llama_contains(tare_str text, const char *part);
 tare_str tare_llama_joined(tare_str a, tare_str b, tare_arena *arena);
 /* The name that rules are held against. ptr NULL: memory is out. */
 tare_str tare_llama_normal_name(const tare_llama_mapping *m, tare_str name);
+/* A name with what the row's `cut` takes out or replaces. ptr NULL: memory is out. */
+tare_str tare_llama_cut_name(const tare_llama_mapping *m, tare_str name);
 /* "eh_proj.weight" -> "fc.": how a tensor beside the layers that predict more tokens begins there; ptr
  * NULL: it is in a layer. */
 tare_str tare_llama_nextn_shared(tare_str name);

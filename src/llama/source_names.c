@@ -95,6 +95,10 @@ static tare_str apply_cuts(tare_str name, const char *cuts, tare_arena *arena) {
     return name;
 }
 
+tare_str tare_llama_cut_name(const tare_llama_mapping *m, tare_str name) {
+    return apply_cuts(name, m->arch->cut, &m->out->arena);
+}
+
 tare_str tare_llama_joined(tare_str a, tare_str b, tare_arena *arena) {
     char *out = tare_arena_take(arena, a.len + b.len + 1);
     if (!out) return (tare_str){NULL, 0};

@@ -626,7 +626,8 @@ static const tare_llama_rule joined_experts[] = {
 static tare_status map_tower_tensor(pass *p, tare_error *err) {
     const tare_str name = p->m->hf->catalog.tensors[p->index].name;
     size_t n = 0;
-    p->name = tare_llama_tower_name(name);
+    p->name = tare_llama_cut_name(p->m, tare_llama_tower_name(name));
+    if (!p->name.ptr) return tare_fail(err, TARE_ERR_NOMEM, "tensor name");
     tare_llama_numbers_of(p->name, &p->layer, &p->number);
     TARE_TRY(apply_rules(p, p->m->arch->rules, &n, err));
     if (n || tare_llama_is_buffer(name)) return TARE_OK;

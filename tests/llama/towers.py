@@ -79,6 +79,22 @@ def shown(t):
     check("no file is left", not os.path.exists(t.no))
 
 
+def without_inner(t):
+    """CLIP and SigLIP as transformers 5.24 names them, which has no model inside of the tower: the same file."""
+    inner = "vision_tower.vision_model."
+    for name in ("gemma3-vision", "lfm2-vision", "llava"):
+        t.write(name)
+        config, tensors = load(t.model)
+        t.check(f"{name} has the inner model", any(inner in k for k in tensors))
+        files = []
+        for renamed in (tensors, {k.replace(inner, "vision_tower."): v for k, v in tensors.items()}):
+            store(t.model, config, renamed)
+            t.convert()
+            with open(t.out, "rb") as f:
+                files.append(f.read())
+        t.check(f"{name} without the inner model", files[0] == files[1])
+
+
 def gemma3n(t):
     """llama.cpp does not convolve in BF16."""
     tiny_models.MODELS["gemma3n-senses"][1]["dtype"] = "BF16"
@@ -138,7 +154,7 @@ def main():
     tare, folder = sys.argv[1:]
     shutil.rmtree(folder, ignore_errors=True)
     towers = Towers(tare, folder)
-    for part in (quantized, shown, gemma3n, llava, activations, lost):
+    for part in (quantized, shown, without_inner, gemma3n, llava, activations, lost):
         part(towers)
     shutil.rmtree(folder)
     return towers.end()

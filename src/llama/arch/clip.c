@@ -213,6 +213,7 @@ const tare_llama_arch tare_llama_towers_clip[] = {
     {.name = CLIP,
      .classes = "LlavaForConditionalGeneration",
      .requires = "vision_config.model_type == 'clip_vision_model'",
+     .cut = TOWER_OF_CLIP,
      .tensors = "",
      .defaults = llava_defaults,
      .own = llava_keys,

@@ -137,6 +137,7 @@ static const tare_llama_tower phi4_tower = {.projector = "phi4",
 const tare_llama_arch tare_llama_towers_siglip[] = {
     {.name = CLIP,
      .classes = "Gemma3ForConditionalGeneration",
+     .cut = TOWER_OF_CLIP,
      .tensors = "",
      .defaults = gemma3_defaults,
      .own = gemma3_keys,

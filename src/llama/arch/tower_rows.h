@@ -9,6 +9,13 @@
 
 #define CLIP "clip" /* general.architecture of every tower */
 
+/* As transformers 5.24 names CLIP and SigLIP: without the model inside of the tower. */
+#define CUT_TOWER(part) "vision_tower." part ">vision_tower.vision_model." part
+#define TOWER_OF_CLIP                                                                              \
+    CUT_TOWER("embeddings.")                                                                       \
+    " " CUT_TOWER("encoder.") " " CUT_TOWER("pre_layrnorm.") " " CUT_TOWER(                        \
+        "post_layernorm.") " " CUT_TOWER("head.")
+
 #define VISION_LAYERS "vision_config.num_hidden_layers | vision_config.depth"
 /* Patches of a picture, where it has to be of image_size. */
 #define VISION_GRID                                                                                \

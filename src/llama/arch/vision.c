@@ -406,6 +406,7 @@ static const tare_llama_key lfm2_keys[] = {
     KEY_GELU,
     END_OF_KEYS};
 static const tare_llama_rule lfm2_rules[] = {
+    RULE_DROP("vision_tower.vision_model.head.*"),
     {"vision_tower.vision_model.embeddings.patch_embedding.weight", "=v.patch_embd.weight",
      "view(d0, vision_config.patch_size, vision_config.patch_size, 3) swap(1, 3) swap(2, 3)"},
     {"vision_tower.vision_model.embeddings.patch_embedding.bias", "=v.patch_embd.bias", NULL},
@@ -486,6 +487,7 @@ const tare_llama_arch tare_llama_towers_vision[] = {
      .tower = &k25_tower},
     {.name = CLIP,
      .classes = "Lfm2VlForConditionalGeneration",
+     .cut = TOWER_OF_CLIP,
      .tensors = "",
      .defaults = lfm2_defaults,
      .own = lfm2_keys,
