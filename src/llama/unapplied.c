@@ -222,6 +222,10 @@ static const struct {
      NULL, NULL,
      "rope_parameters has no full_attention: transformers takes the positions of the class, the "
      "conversion those of rope_parameters" OTHER_RESULTS},
+    {"cohere2moe",
+     "if(has(rope_scaling), one_of(rope.type, 'linear yarn llama3 dynamic longrope'))", NULL, NULL,
+     "rope_scaling: transformers looks at rope_parameters alone in this architecture, and does not "
+     "scale positions" OTHER_RESULTS},
     {"gemma3n", "(altup_active_idx | 0) > 0", NULL, NULL,
      "altup_active_idx: llama.cpp takes the first of the inputs" OTHER_RESULTS},
     {"gemma3n",

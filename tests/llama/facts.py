@@ -247,6 +247,10 @@ def assumed(f):
         c = load(f.model)[0]["ffn_config"]
         f.convert("dbrx", {"ffn_config": dict(c, moe_normalize_expert_weights=norm)})
         f.check(f"dbrx, {norm}: {f.said}", ("moe_normalize_expert_weights" in f.said) == warns)
+    linear = {"rope_type": "linear", "factor": 4.0}
+    for members, warns in (({"rope_scaling": linear}, True), ({"rope_parameters": dict(linear, rope_theta=10000.0)}, False), ({"rope_scaling": NULL}, False)):
+        f.convert("cohere2moe", members)
+        f.check(f"cohere2moe, {members}: {f.said}", ("rope_scaling: transformers" in f.said) == warns)
     f.convert("smollm3", {"no_rope_layers": [1, 0]})
     f.warns("no_rope_layers")
     f.convert("qwen3moe", {"norm_topk_prob": False})
