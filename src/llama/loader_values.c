@@ -115,11 +115,13 @@ static bool predictors_load(const values *s, uint64_t blocks, tare_error *why) {
 /* Numbers that the code of an architecture has as they are. */
 static bool constants_load(const values *s, tare_error *why) {
     static const char base[] = "rope.freq_base", context[] = "rope.scaling.original_context_length";
-    static const char activation[] = "hidden_activation";
+    static const char activation[] = "hidden_activation", streams[] = "hyper_connection.count";
     const tare_value *gate = value_of(s, activation);
     const tare_value *v = value_of(s, base), *scale = value_of(s, "attention.temperature_scale");
     if (tare_str_is(s->architecture, "deepseek2-ocr") && v && v->as.f != 10000)
         return no(s, why, base, "llama.cpp has 10000 in this architecture, and stops at others");
+    if (tare_llama_is_one_of(s->architecture, "deepseek4 glm5-next") && most(s, streams) != 4)
+        return no(s, why, streams, "llama.cpp has 4 in this architecture, and stops at others");
     if (tare_str_is(s->architecture, "modern-bert") && gate && tare_str_is(gate->as.s, "relu"))
         return no(s, why, activation, "llama.cpp stops at one without a gate");
     if (!tare_str_is(s->architecture, "mistral3") || !scale || scale->as.f == 0 ||

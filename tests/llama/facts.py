@@ -119,6 +119,9 @@ def positions(f):
         f.convert(name, {"rope_parameters": {"rope_theta": 300.0, "rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
                                              "original_max_position_embeddings": 32}})
         f.check(f"{name}: {f.said}", 2 * len(f.tensors["rope_freqs.weight"].data) == f.keys["rope.dimension_count"] and "not-applied" not in f.said)
+    f.convert("deepseek4", {"rope_scaling": None, "compress_rope_theta": 160000.0, "rope_parameters": {"main": {"rope_theta": 300.0}, "compress": {"rope_theta": 500.0}}})
+    f.key("rope.freq_base", 300.0)
+    f.key("attention.compress_rope_freq_base", 500.0)
     f.convert("ministral3", {"rope_parameters": {"rope_type": "yarn", "rope_theta": 10000.0, "factor": 16.0, "original_max_position_embeddings": 16, "mscale": 1.0,
                                                  "mscale_all_dim": 1.0, "attention_factor": 1.2, "llama_4_scaling_beta": 0.1}})
     f.check("ministral3: attention_factor counts", "rope.scaling.yarn_log_multiplier" not in f.keys)

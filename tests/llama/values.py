@@ -58,7 +58,8 @@ KNOWN = [
     ("gpt-oss", "rope.dimension_count_swa", "u32", 8, "not what the keys say"), ("exaone4", "rope.dimension_count_swa", "u32", 64), ("smallthinker", "rope.dimension_count_swa", "u32", 8),
     ("deepseek-ocr", "rope.freq_base", "f32", 0, "10000"), ("ministral3", "rope.scaling.original_context_length", "u32", 0, "temperature_scale"),
     ("nemotron-h", "nextn_predict_layers", "u32", 1, "predict more tokens"), ("rwkv6qwen2", "attention.head_count", "u32", 1),
-    ("llama", "context_length", "u32", 0, "told another"),
+    ("llama", "context_length", "u32", 0, "told another"), ("deepseek4", "hyper_connection.count", "u32", 2, "has 4"),
+    ("glm5-next", "hyper_connection.count", "u32", 8, "has 4"),
 ]
 
 

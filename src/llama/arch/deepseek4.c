@@ -37,7 +37,10 @@ static const char *const v4_defaults[] = {
         {"attention.output_group_count", U32, "o_groups"}, {                                       \
         "attention.output_lora_rank", U32, "o_lora_rank"                                           \
     }
-#define V4_KEYS_REST {"attention.compress_rope_freq_base", F32, "compress_rope_theta"}, KEYS_HYPER
+#define V4_KEYS_REST                                                                               \
+    {"attention.compress_rope_freq_base", F32,                                                     \
+     "rope_parameters.compress.rope_theta | compress_rope_theta"},                                 \
+        KEYS_HYPER
 static const tare_llama_key v4_keys[] = {
     V4_KEYS,
     {"attention.compress_ratios[layer_types]", I32, V4_RATIO},
