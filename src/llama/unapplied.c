@@ -205,9 +205,6 @@ static const struct {
      NULL, NULL,
      "rope_scaling.type: transformers looks at rope_type alone in this architecture, and does not "
      "scale positions" OTHER_RESULTS},
-    {"cohere2moe", "if(has(rope_parameters), false, (rope_scaling.factor | 1) > 1)", NULL, NULL,
-     "rope_scaling: transformers takes rope_parameters alone in this architecture, the conversion "
-     "scales positions" OTHER_RESULTS},
     {"laguna mellum",
      "if(has(rope_parameters), false, if(has(rope_theta), if(rope_theta == 500000, false, true)))",
      NULL, NULL,

@@ -276,7 +276,6 @@ def assumed(f):
         f.check(f"{name}: {f.said}", "not-applied" not in f.said)
     for name, members, word in (("t5", {"dense_act_fn": "silu"}, "dense_act_fn"), ("t5", {"dense_act_fn": "gelu_new", "is_gated_act": False}, "dense_act_fn"),
                                 ("kimi-linear", {"moe_renormalize": False}, "moe_renormalize"), ("minimax-01", {"sliding_window": 8}, "sliding_window"),
-                                ("cohere2moe", {"rope_parameters": None, "rope_scaling": {"rope_type": "linear", "factor": 4.0}}, "rope_scaling"),
                                 *((n, {"rope_parameters": None, "rope_theta": 300.0}, "rope_theta") for n in ("laguna", "mellum")),
                                 ("modern-bert", {"architectures": ["ModernBertForSequenceClassification"], "classifier_activation": "relu"},
                                  "classifier_activation")):
