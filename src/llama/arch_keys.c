@@ -292,16 +292,27 @@ static tare_status set_positions(tare_llama_mapping *m, tare_error *err) {
 }
 
 /* Three or four numbers, filled up to four. */
+static tare_status take_sections(double sections[4], const tare_llama_value *list,
+                                 tare_error *err) {
+    static const char name[] = "rope.dimension_sections";
+    size_t n = 0;
+    if (list->tree->n < 3 || list->tree->n > 4)
+        return fail_value(name, "mrope_section has neither three numbers nor four", err);
+    for (const tare_json_node *c = list->tree->child; c; c = c->next) {
+        const tare_llama_value v = tare_llama_value_of(c);
+        if (v.kind != TARE_LLAMA_NUMBER) return wrong_kind(name, list->member, err);
+        if (!isfinite(v.number)) return not_finite(name, err);
+        sections[n++] = v.number;
+    }
+    return TARE_OK;
+}
+
 static tare_status set_sections(tare_llama_mapping *m, tare_error *err) {
     tare_llama_value v;
     double sections[4] = {0};
     TARE_TRY(tare_llama_formula(&v, TARE_STR("rope.mrope_section"), &m->config, NULL, err));
     if (v.kind != TARE_LLAMA_TREE || v.tree->type != TARE_JSON_ARRAY) return TARE_OK;
-    size_t n = 0;
-    for (const tare_json_node *c = v.tree->child; c && n < 4; c = c->next) {
-        sections[n] = tare_llama_value_of(c).number;
-        if (!isfinite(sections[n++])) return not_finite("rope.dimension_sections", err);
-    }
+    TARE_TRY(take_sections(sections, &v, err));
     return tare_llama_set_numbers(m, "rope.dimension_sections", TARE_VALUE_I32, sections, 4, err);
 }
 

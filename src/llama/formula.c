@@ -125,12 +125,16 @@ static void need_no_text(reader *r, const value *v) {
     fail(r, "is a text, and not a number, true or false");
 }
 
-/* A member that is a number, a list or an object where a word is meant; some are words, or true or
- * false. */
-static void need_word(reader *r, const value *v) {
-    if ((v->kind != TARE_LLAMA_NUMBER && v->kind != TARE_LLAMA_TREE) || !v->member.len) return;
+static void fail_member(reader *r, const value *v, const char *what) {
     if (!r->fault) r->fault_name = v->member;
-    fail(r, "is not a text");
+    fail(r, what);
+}
+
+/* A member that is a number, a list or an object where a word is meant, or a list's element that is null;
+ * some are words, or true or false. */
+static void need_word(reader *r, const value *v) {
+    if (v->kind == TARE_LLAMA_TEXT || v->kind == TARE_LLAMA_BOOL || !v->member.len) return;
+    fail_member(r, v, "is not a text");
 }
 
 static value value_of_name(reader *r, tare_str name) {
@@ -257,7 +261,7 @@ static bool is_listed(tare_str text, const value *words) {
 /* An element of a list, which is in the same member of config.json. */
 static value item_of(const value *list, const tare_json_node *node) {
     value v = tare_llama_value_of(node);
-    v.member = list->member;
+    if (node) v.member = list->member;
     return v;
 }
 
@@ -288,8 +292,19 @@ static const tare_json_node *numbered_member(const tare_json_node *object, doubl
     return NULL;
 }
 
+/* A list of config.json that ends before the last layer's element. Layers that predict further tokens may be
+ * without one. Lists in objects are not of layers, or of those of an encoder; of keys of a GGUF, which have no
+ * num_hidden_layers, whoever asks knows. */
+static void need_element(reader *r, const value *list, double index) {
+    const size_t n = list->tree->n;
+    const tare_str member = list->member;
+    if (!n || index < (double)n || !member.len || memchr(member.ptr, '.', member.len)) return;
+    const value layers = value_of_name(r, TARE_STR("num_hidden_layers"));
+    if (is_number(&layers) && index < layers.number) fail_member(r, list, "has too few elements");
+}
+
 /* An element of a list, or a member of that element; a member of an object; a character of a text. */
-static value element(const value *list, const value *index, const value *member) {
+static value element(reader *r, const value *list, const value *index, const value *member) {
     if (list->kind == TARE_LLAMA_TREE && index->kind == TARE_LLAMA_TEXT)
         return tare_llama_value_of(tare_json_path(list->tree, index->text));
     if (!is_number(index) || !(index->number >= 0)) return absent();
@@ -302,6 +317,7 @@ static value element(const value *list, const value *index, const value *member)
     const tare_json_node *c = list->tree->child;
     if (list->tree->type == TARE_JSON_OBJECT) c = numbered_member(list->tree, left);
     for (; c && list->tree->type == TARE_JSON_ARRAY && left >= 1; left--) c = c->next;
+    if (list->tree->type == TARE_JSON_ARRAY) need_element(r, list, index->number);
     if (c && member->kind == TARE_LLAMA_TEXT) c = tare_json_path(c, member->text);
     return item_of(list, c);
 }
@@ -398,7 +414,7 @@ static value call(reader *r, tare_str name) {
     if (tare_str_is(name, "if") || tare_str_is(name, "in")) need(r, &a[0]);
     if (tare_str_is(name, "if")) need_no_text(r, &a[0]);
     if (tare_str_is(name, "if")) return is_number(&a[0]) && a[0].number != 0 ? a[1] : a[2];
-    if (tare_str_is(name, "at")) return noted(r, element(&a[0], &a[1], &a[2]));
+    if (tare_str_is(name, "at")) return noted(r, element(r, &a[0], &a[1], &a[2]));
     if (tare_str_is(name, "word")) return known_word(r, a[0], &a[1]);
     if (tare_str_is(name, "one_of"))
         return boolean(a[0].kind == TARE_LLAMA_TEXT && is_listed(a[0].text, &a[1]));

@@ -62,6 +62,36 @@ def _(c, t):
     c["rope_scaling"] = {"rope_type": "default", "mrope_section": [2, 1e300, 2]}
 
 
+@case("qwen2vl", "rope.dimension_sections", "neither three numbers nor four")
+def _(c, t):
+    "sections of positions of which one is missing"
+    c["rope_scaling"]["mrope_section"].pop()
+
+
+@case("qwen2vl", "rope.dimension_sections", "wrong kind", "mrope_section")
+def _(c, t):
+    "a text among the sections of positions"
+    c["rope_scaling"]["mrope_section"][1] = "3"
+
+
+@case("step35", "swiglu_limits: has too few elements")
+def _(c, t):
+    "a list of fewer limits than there are layers"
+    c["swiglu_limits"].pop()
+
+
+@case("step35", "rope_theta: has too few elements")
+def _(c, t):
+    "one of two frequencies"
+    c["rope_theta"].pop()
+
+
+@case("olmo3", "layer_types: is not a text")
+def _(c, t):
+    "a kind of layer that is null"
+    c["layer_types"][0] = None
+
+
 @case("llama", "config.json", "hidden_size")
 def _(c, t):
     "no width"

@@ -154,7 +154,10 @@ static const char *const ling3_defaults[] = {"num_shared_experts = 1", "ling.lat
         KEY_NEXTN
 static const tare_llama_key ling3_keys[] = {LING3_KEYS, END_OF_KEYS};
 static const tare_llama_key ling3vl_keys[] = {
-    LING3_KEYS, {"rope.dimension_sections[4]", I32, "at(mrope_section, layer) | 0"}, END_OF_KEYS};
+    LING3_KEYS,
+    {"rope.dimension_sections[4]", I32,
+     "if(has(mrope_section), if(layer < 3, at(mrope_section, min(layer, 2)), 0), 0)"},
+    END_OF_KEYS};
 static const tare_llama_rule ling3_rules[] = {
     {"*.self_attn.dense@", ".self_attn.o_proj", "if(ling.latent) as_is"},
     {"*.self_attn.f_proj@", ".self_attn.f_a_proj", "as_is"},
