@@ -12,6 +12,9 @@
 
 #define ALWAYS "1"
 #define NORMS  "attn_q_norm.weight attn_k_norm.weight"
+/* What is added to the scores before experts are chosen; these classes have it wherever the scores are sigmoids. */
+#define CHOICE   "exp_probs_b.bias"
+#define CHOOSERS "deepseek2 deepseek32 dots1 exaone-moe glm-dsa mimo2"
 
 /* Names of a block: each that has `beside` has these, where the formula is above 0. `beside` NULL: of the model. */
 static const struct {
@@ -28,6 +31,16 @@ static const struct {
     {"step35", NORMS, "attn_q.weight", "if(use_qk_norm | true, 1, 0)", "use_qk_norm"},
     {"step35", "attn_gate.weight", "attn_q.weight", "if(use_head_wise_attn_gate | false, 1, 0)",
      "use_head_wise_attn_gate"},
+    {CHOOSERS, CHOICE, "ffn_gate_inp.weight",
+     "if(score_function == 'sigmoid', if((topk_method | 'noaux_tc') == 'noaux_tc', 1, 0), 0)",
+     "scoring_func"},
+    {"hy_v4", CHOICE, "ffn_gate_inp.weight", ALWAYS, "architectures"},
+    {"hy_v3", "exp_probs_b", "ffn_gate_inp.weight",
+     "if(moe_router_enable_expert_bias | true, 1, 0)", "moe_router_enable_expert_bias"},
+    {"bailingmoe2", CHOICE, "ffn_gate_inp.weight",
+     "if(moe_router_enable_expert_bias | false, 1, 0)", "moe_router_enable_expert_bias"},
+    {"step35", CHOICE, "ffn_gate_inp.weight", "if(use_moe_router_bias | false, 1, 0)",
+     "use_moe_router_bias"},
     {"t5 t5encoder", "ffn_gate.weight", "ffn_up.weight",
      "if(one_of(feed_forward_proj | 'relu', 'gated-gelu gated-silu gated-relu'), 1, 0)",
      "feed_forward_proj"},
