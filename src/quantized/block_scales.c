@@ -153,7 +153,7 @@ tare_status tare_weight_lay_scales(bool *fits, tare_weight *w, const tare_weight
         TARE_TRY(find_blocks(&named, w, s, &(grid){rows, n_rows, cols, n_cols}, err));
         if (named.n_fits)
             memcpy(block, named.block, sizeof block);
-        else if (named.n && n_rows > 1 && n_cols > 1 && !is_whole)
+        else if (named.n && !is_whole && n_cols != cols)
             return TARE_OK; /* of another block than any that is named */
     }
     w->block_rows = tare_min_u64(block[0], rows);

@@ -101,6 +101,10 @@ def blocks(p):
         got, codes = floats(p.path("b.safetensors"))["x.weight"], E4M3[FP8["x.weight"][0]]
         scales = np.repeat(np.repeat(FP8["x.weight_scale"][0], 64, 0), 64, 1)[:80, :80]
         p.expect(f"block {structure}", np.array_equal(got, codes * scales))
+    for shape in ((2, 2), (2, 1), (1, 2)):  # more scales than blocks of this size
+        parts = {**FP8, "x.weight_scale": (np.ones(shape), "F32")}
+        refused(p, f"scales {shape}", ["x.weight_scale: named like the scale"], parts,
+                {"config.json": {"quantization_config": {"quant_method": "fp8", "weight_block_size": [128, 128]}}})
 
 
 def modules(p):
