@@ -16,6 +16,8 @@ static bool no(tare_error *why, tare_str name, const char *what) {
     return false;
 }
 
+#define B(x) "blk.#." x ".weight "
+
 /* ---- sizes by keys --------------------------------------------------------------------------- */
 
 typedef tare_llama_numbers sized;
@@ -92,6 +94,55 @@ static bool has_loader_size(const sized *s, const tare_tensor *t, tare_error *wh
     return true;
 }
 
+/* How many dimensions a tensor has that are more than 1, where its suffix does not tell. */
+static const struct {
+    uint32_t n;
+    const char *archs, *stems;
+} ranks[] = {
+    {4, NULL, B("time_mix_lerp_fused")},
+    {3, "rwkv6 rwkv6qwen2", B("time_mix_w2")},
+    {3, NULL, B("attn_k_b") B("attn_v_b") B("ssm_conv1d_q") B("ssm_conv1d_k") B("ssm_conv1d_v")},
+    {3, NULL, "altup_proj.weight altup_unembd_proj.weight"},
+    {2, "chameleon command-r plamo2 stablelm talkie",
+     B("attn_q_norm") B("attn_k_norm") "blk.#.attn_q_norm.bias blk.#.attn_k_norm.bias"},
+    {2, "falcon-h1 granitehybrid mamba2 nemotron_h nemotron_h_moe", B("ssm_norm") "blk.#.ssm_d"},
+    {2,
+     "falcon-h1 granitehybrid mamba2 nemotron_h nemotron_h_moe bailingmoe3 jamba kimi-linear mamba",
+     "blk.#.ssm_a"},
+    {2, NULL, "blk.#.ffn_gate_exps.bias blk.#.ffn_up_exps.bias blk.#.ffn_down_exps.bias"},
+    {1, NULL, B("ffn_norm_exps") B("attn_sinks") B("attn_norm_2") B("ffn_gate_inp_shexp")},
+    {1, NULL, B("layer_output_scale") B("attn_res_score") B("ffn_res_score")},
+    {1, NULL, B("hc_attn_base") B("hc_attn_scale") B("hc_ffn_base") B("hc_ffn_scale")},
+    {1, NULL, B("time_mix_decay") B("time_mix_lerp_x") B("time_mix_ln") B("time_mix_w0")},
+    {1, NULL, B("time_mix_a0") B("time_mix_v0") B("time_mix_k_a") B("time_mix_k_k")},
+    {1, NULL, B("time_mix_r_k") B("channel_mix_lerp_k") B("channel_mix_lerp_r")},
+    {1, NULL, B("altup_correct_scale") "output_hc_base.weight output_hc_scale.weight"},
+    {1, NULL, "output_res_score.weight hrm.z_l_init blk.#.exp_probs_b blk.#.ssm_a blk.#.ssm_d"},
+};
+
+static uint32_t rank_of(tare_str stem, tare_str architecture) {
+    for (size_t i = 0; i < sizeof ranks / sizeof *ranks; i++)
+        if (tare_llama_is_one_of(stem, ranks[i].stems) &&
+            tare_llama_is_among(architecture, ranks[i].archs))
+            return ranks[i].n;
+    if (tare_str_ends(stem, TARE_STR("exps.weight"))) return 3;
+    const bool is_vector =
+        tare_str_ends(stem, TARE_STR(".bias")) || tare_str_ends(stem, TARE_STR("norm.weight")) ||
+        tare_str_ends(stem, TARE_STR("norm")) || tare_str_ends(stem, TARE_STR("scale"));
+    if (!is_vector && !tare_str_ends(stem, TARE_STR(".weight"))) return TARE_MAX_DIMS;
+    return is_vector ? 1 : 2;
+}
+
+static bool has_rank(const sized *s, const tare_tensor *t, tare_error *why) {
+    char text[128];
+    uint64_t block;
+    uint32_t n = t->n_dims;
+    const char *stem = stem_of(text, sizeof text, &block, t->name);
+    while (n > 1 && t->dims[t->n_dims - n] == 1) n--;
+    if (n <= rank_of(tare_str_of(stem), s->architecture)) return true;
+    return no(why, t->name, "it has more dimensions than llama.cpp's tensor of this name");
+}
+
 /* Factors of rotary positions: one for each pair of what turns of a head, or of all of it. */
 static bool has_factors(const sized *s, const tare_tensor *t, tare_error *why) {
     static const char names[] =
@@ -142,7 +193,7 @@ static bool has_bias_of_weight(const sized *s, const tare_tensor *t, tare_error 
     return !weight || has_elements(t, is_of_norm ? weight->n_elements : weight->n_rows, why);
 }
 
-/* A norm of queries or keys is one of a head, or of all of them: here always of all. */
+/* A norm of queries or keys is one of a head; here of all of them. */
 static const char joint_norms[] = "jina-bert-v2 minimax-m2 mpt olmo2 olmoe";
 
 static bool has_norm_of_heads(const sized *s, const tare_tensor *t, tare_error *why) {
@@ -160,14 +211,9 @@ static bool has_norm_of_heads(const sized *s, const tare_tensor *t, tare_error *
         if (!matrix || !t->n_elements ||
             !tare_llama_loader_number(&heads, s, norms[i].heads, block))
             return true;
-        const uint64_t n = matrix->n_rows / t->n_elements;
-        const bool is_even = matrix->n_rows % t->n_elements == 0;
-        const bool is_gated =
-            i == 0 && tare_llama_is_one_of(s->architecture, TARE_LLAMA_GATED_QUERIES);
-        const bool is_joint = tare_llama_is_one_of(s->architecture, joint_norms);
-        if (is_even && (n == 1 || (n == heads && !is_joint) || (is_gated && n == 2 * heads)))
-            return true;
-        return has_elements(t, matrix->n_rows, why);
+        if (i == 0 && tare_llama_is_one_of(s->architecture, TARE_LLAMA_GATED_QUERIES)) heads *= 2;
+        if (tare_llama_is_one_of(s->architecture, joint_norms)) heads = 1;
+        return !heads || has_elements(t, matrix->n_rows / heads, why);
     }
     return true;
 }
@@ -180,7 +226,7 @@ bool tare_llama_shapes_load(const tare_model *gguf, tare_str architecture, tare_
         const tare_tensor *t = &c->tensors[i];
         if (!has_factors(&s, t, why)) return false;
         if (tare_llama_is_one_of(architecture, TARE_LLAMA_OTHER_BLOCKS)) continue;
-        if (!has_shape(&s, t, why) || !has_loader_size(&s, t, why) ||
+        if (!has_rank(&s, t, why) || !has_shape(&s, t, why) || !has_loader_size(&s, t, why) ||
             !has_bias_of_weight(&s, t, why) || !has_norm_of_heads(&s, t, why))
             return false;
     }

@@ -48,6 +48,8 @@ enum { COLS = 0, ROWS = 1, STACK = 2 }; /* dimensions, fastest first */
     BARE("attn_k." half)                                                                           \
     BARE("attn_v." half)                                                                           \
     BARE("attn_output." half) BARE("ffn_gate." half) BARE("ffn_up." half) BARE("ffn_down." half)
+#define OF_HEADS     HEADS "*attention.key_length"
+#define ENCODING     "t5 t5encoder"
 
 const tare_llama_loader_size tare_llama_loader_sizes[] = {
     /* RWKV */
@@ -76,6 +78,7 @@ const tare_llama_loader_size tare_llama_loader_sizes[] = {
     {"5*time_mix_extra_dim", B("time_mix_w1"), ROWS, RWKV_6, NULL},
     {"time_mix_extra_dim", B("time_mix_w2"), COLS, RWKV_6, NULL},
     {"5", B("time_mix_w2"), STACK, RWKV_6, NULL},
+    {"1", B("time_mix_lerp_fused"), ROWS, RWKV, NULL},
     {"attention.decay_lora_rank", B("time_mix_w1"), ROWS, RWKV_7, NULL},
     {"attention.decay_lora_rank", B("time_mix_w2"), COLS, RWKV_7, NULL},
     {"attention.iclr_lora_rank", B("time_mix_a1"), ROWS, RWKV_7, NULL},
@@ -97,10 +100,14 @@ const tare_llama_loader_size tare_llama_loader_sizes[] = {
     {INNER, B("ssm_x"), COLS, "plamo2", NULL},
     {RANK, BARE("ssm_a") BARE("ssm_d") BIAS("ssm_dt"), COLS, "plamo2", NULL},
     {RANK, B("ssm_dt"), ROWS, "plamo2", NULL},
-    {STATE, B("ssm_b_norm") B("ssm_c_norm"), COLS, "plamo2", NULL},
+    {STATE, BARE("ssm_b_norm") BARE("ssm_c_norm"), COLS, "plamo2", NULL},
+    {"8*8 | " WIDTH "/8/2", B("ssm_dt") BARE("ssm_dt_norm"), COLS, "plamo2", NULL},
+    {"8*8 2*" STATE " | " WIDTH "/8/2 2*" STATE, B("ssm_x"), ROWS, "plamo2", NULL},
+    {"attention.key_length", B("attn_q_norm") B("attn_k_norm"), COLS, "plamo2", NULL},
     {"2*" INNER " 2*" GROUPS "*" STATE " " RANK, B("ssm_in"), ROWS, MAMBA_2, NULL},
     {INNER " 2*" GROUPS "*" STATE, B("ssm_conv1d"), ROWS, MAMBA_2, NULL},
     {RANK, BARE("ssm_a") BARE("ssm_d"), ROWS, MAMBA_2, NULL},
+    {"1", BARE("ssm_a") BARE("ssm_d"), COLS, MAMBA_2 " bailingmoe3 kimi-linear", NULL},
     {RANK, BIAS("ssm_dt"), COLS, MAMBA_2 " " DELTA, NULL},
     {INNER "/" GROUPS, B("ssm_norm"), COLS, MAMBA_2, NULL},
     {GROUPS, B("ssm_norm"), ROWS, MAMBA_2, NULL},
@@ -116,6 +123,7 @@ const tare_llama_loader_size tare_llama_loader_sizes[] = {
     {STATE, B("ssm_norm"), COLS, DELTA, NULL},
     {KERNEL, B("ssm_conv1d_q") B("ssm_conv1d_k") B("ssm_conv1d_v"), COLS, KDA, NULL},
     {LINEAR, B("ssm_conv1d_q") B("ssm_conv1d_k") B("ssm_conv1d_v"), STACK, KDA, NULL},
+    {"1", B("ssm_conv1d_q") B("ssm_conv1d_k") B("ssm_conv1d_v"), ROWS, KDA, NULL},
     {LINEAR, B("attn_q") B("attn_k") B("attn_v") B("ssm_f_b") B("ssm_g_b"), ROWS, KDA, "ssm_f_a"},
     {LINEAR, B("attn_output") BIAS("ssm_dt"), COLS, KDA, "ssm_f_a"},
     {WIDTH, B("ssm_f_a") B("ssm_g_a"), COLS, KDA, NULL},
@@ -144,9 +152,14 @@ const tare_llama_loader_size tare_llama_loader_sizes[] = {
     /* gates and what they are for in one */
     {"2*feed_forward_length", B("ffn_up"), ROWS,
      "chatglm glm4 modern-bert neo-bert phi3 plamo2 plamo3", NULL},
+    {"feed_forward_length | 2*feed_forward_length", B("ffn_up"), ROWS, "jina-bert-v2", NULL},
+    {"feed_forward_length", B("ffn_up"), ROWS, "granite_swa", NULL},
+    {"2*feed_forward_length", B("ffn_gate_up_exps"), ROWS, "granite_swa", NULL},
+    {"2*expert_shared_feed_forward_length", B("ffn_up_shexp"), ROWS, "granite_swa", NULL},
     {"attention.key_length", B("attn_q_norm") B("attn_k_norm"), COLS,
      "bailingmoe2 openelm plamo3 stablelm", NULL},
     {"feed_forward_length", B("ffn_sub_norm"), COLS, "bitnet", NULL},
+    {WIDTH, B("attn_sub_norm"), COLS, "bitnet", NULL},
     /* heads that turn as a whole, and are as wide as what turns */
     {HEADS "*rope.dimension_count", B("attn_q"), ROWS, TURNED, NULL},
     {HEADS "_kv*rope.dimension_count", B("attn_k") B("attn_v"), ROWS, TURNED, NULL},
@@ -154,17 +167,27 @@ const tare_llama_loader_size tare_llama_loader_sizes[] = {
     {"3*" WIDTH, B("attn_qkv"), ROWS, "modern-bert qwen", NULL},
     /* CogVLM's second set */
     {WIDTH, B("vis_attn_qkv") B("vis_gate") B("vis_up"), COLS, "cogvlm", NULL},
-    {"3*" HEADS "*attention.key_length", B("attn_qkv") B("vis_attn_qkv"), ROWS, "cogvlm", NULL},
-    {HEADS "*attention.key_length", B("vis_attn_output"), COLS, "cogvlm", NULL},
+    {"3*" OF_HEADS, B("attn_qkv") B("vis_attn_qkv"), ROWS, "cogvlm", NULL},
+    {OF_HEADS, B("vis_attn_output"), COLS, "cogvlm", NULL},
     {WIDTH, B("vis_attn_output") B("vis_down"), ROWS, "cogvlm", NULL},
     {"feed_forward_length", B("vis_gate") B("vis_up"), ROWS, "cogvlm", NULL},
     {"feed_forward_length", B("vis_down"), COLS, "cogvlm", NULL},
-    {HEADS, B("attn_q_norm"), ROWS, "stablelm talkie", NULL},
+    {HEADS, B("attn_q_norm"), ROWS, "plamo2 stablelm talkie", NULL},
+    {HEADS "_kv", B("attn_k_norm"), ROWS, "plamo2 stablelm", NULL},
+    {"1", B("attn_q_norm") B("layer_output_scale") "blk.#.attn_output.scale blk.#.ffn_down.scale ",
+     COLS, "talkie", NULL},
     /* of encoders */
-    {HEADS, B("attn_rel_b"), COLS, "t5 t5encoder", NULL},
-    {"attention.relative_buckets_count", B("attn_rel_b"), ROWS, "t5 t5encoder", NULL},
-    {WIDTH, "cls.output.weight", COLS, NULL, NULL},
-    {WIDTH, "enc.output_norm.weight dec.output_norm.weight ", COLS, "neo-bert t5 t5encoder", NULL},
+    {HEADS, B("attn_rel_b"), COLS, ENCODING, NULL},
+    {"attention.relative_buckets_count", B("attn_rel_b"), ROWS, ENCODING, NULL},
+    {OF_HEADS, B("cross_attn_q") B("cross_attn_k"), ROWS, ENCODING, NULL},
+    {HEADS "*attention.value_length", B("cross_attn_v"), ROWS, ENCODING, NULL},
+    {HEADS "*attention.value_length", B("attn_o") B("cross_attn_o"), COLS, ENCODING, NULL},
+    {WIDTH, B("attn_o") B("cross_attn_o"), ROWS, ENCODING, NULL},
+    {WIDTH, B("cross_attn_q") B("cross_attn_k") B("cross_attn_v") B("cross_attn_norm"), COLS,
+     ENCODING, NULL},
+    {WIDTH, "cls.weight cls.output.weight", COLS, NULL, NULL},
+    {WIDTH, "enc.output_norm.weight dec.output_norm.weight ", COLS, "neo-bert " ENCODING, NULL},
+    {WIDTH, "hrm.z_l_init", COLS, "hrm_text", NULL},
     {"=tokenizer.ggml.token_type_count", "token_types.weight", ROWS, NULL, NULL},
     /* what predicts more tokens */
     {"2*" WIDTH, B("nextn.eh_proj"), COLS, NULL, NULL},
@@ -196,12 +219,14 @@ const tare_llama_loader_size tare_llama_loader_sizes[] = {
      "blk.#.ffn_up_exps.input_scale",
      COLS, NULL, NULL},
     {WIDTH, B("attn_gate"), COLS,
-     "afmoe bailingmoe3 dots3note hy_v4 kimi-k3 laguna minimax-01 spark2_5 step35", NULL},
+     "afmoe bailingmoe3 dots3note hrm_text hy_v4 kimi-k3 laguna minimax-01 muse-glimmer spark2_5 "
+     "step35",
+     NULL},
     {HEADS "*" VALUES, B("attn_gate"), ROWS, "hy_v4 kimi-k3", NULL},
     {HEADS, B("attn_gate"), ROWS, "bailingmoe3 dots3note spark2_5 step35", NULL},
     {"rope.dimension_count", B("attn_k_norm"), COLS, "dots3note", NULL},
-    {HEADS "*attention.key_length", B("attn_gate"), ROWS, "afmoe", NULL},
-    {HEADS " | " HEADS "*attention.key_length", B("attn_gate"), ROWS, "laguna", NULL},
+    {OF_HEADS, B("attn_gate"), ROWS, "afmoe hrm_text muse-glimmer", NULL},
+    {HEADS " | " OF_HEADS, B("attn_gate"), ROWS, "laguna", NULL},
     /* embeddings of layers */
     {WIDTH, B("inp_gate") B("post_norm") "per_layer_model_proj.weight ", COLS, LAYERED, NULL},
     {WIDTH, B("proj"), ROWS, LAYERED, NULL},
@@ -249,7 +274,7 @@ const tare_llama_loader_size tare_llama_loader_sizes[] = {
     {"2*attention.indexer.key_length", B("indexer_compressor_ape"), COLS, "deepseek4", NULL},
     {"4", B("indexer_compressor_ape"), ROWS, "deepseek4", NULL},
     {"attention.indexer.key_length", B("indexer_compressor_norm"), COLS, "deepseek4", NULL},
-    {HEADS "*attention.key_length", B("attn_q_b"), ROWS, "deepseek4", NULL},
+    {OF_HEADS, B("attn_q_b"), ROWS, "deepseek4", NULL},
     {HEADS "*attention.key_length/attention.output_group_count", B("attn_output_a"), COLS,
      "deepseek4", NULL},
     {"attention.output_lora_rank*attention.output_group_count", B("attn_output_a"), ROWS,
@@ -259,9 +284,9 @@ const tare_llama_loader_size tare_llama_loader_sizes[] = {
     {WIDTH, B("attn_output_b"), ROWS, "deepseek4", NULL},
     {"expert_used_count", B("ffn_gate_tid2eid"), COLS, "deepseek4", NULL},
     /* lightning attention */
-    {"3*" HEADS "*attention.key_length", B("attn_qkv"), ROWS, "minimax-01", "attn_norm_2"},
-    {HEADS "*attention.key_length", B("attn_gate"), ROWS, "minimax-01", NULL},
-    {HEADS "*attention.key_length", B("attn_norm_2"), COLS, "minimax-01", NULL},
+    {"3*" OF_HEADS, B("attn_qkv"), ROWS, "minimax-01", "attn_norm_2"},
+    {OF_HEADS, B("attn_gate"), ROWS, "minimax-01", NULL},
+    {OF_HEADS, B("attn_norm_2"), COLS, "minimax-01", NULL},
     /* residuals side by side */
     {BESIDE "*" WIDTH, B("hc_attn_fn") B("hc_ffn_fn"), COLS, MIXING, NULL},
     {"2*" BESIDE " " BESIDE "*" BESIDE, B("hc_attn_fn") B("hc_ffn_fn"), ROWS, MIXING, NULL},
@@ -292,6 +317,7 @@ const tare_llama_loader_size tare_llama_loader_sizes[] = {
     {"2*" BESIDE, B("hc_attn_base") B("hc_ffn_base"), COLS, "hy_v4", NULL},
     {BESIDE, "output_hc_fn.weight", ROWS, "deepseek4 hy_v4", NULL},
     {BESIDE, "output_hc_base.weight", COLS, "deepseek4 hy_v4", NULL},
+    {"1", "output_hc_scale.weight", COLS, "deepseek4 hy_v4", NULL},
     {"2", B("hc_attn_scale") B("hc_ffn_scale"), COLS, "hy_v4", NULL},
     /* vectors of another width */
     {"embedding_length_out", "output.weight ", ROWS, "gemma-embedding2", NULL},

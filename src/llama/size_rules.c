@@ -77,7 +77,7 @@ enum { COLS = 0, ROWS = 1, STACK = 2 }; /* dimensions, fastest first */
 /* Where shared experts are as many as the key says, beside each other. */
 #define SHARED_BESIDE                                                                              \
     "afmoe bailingmoe deepseek deepseek2 deepseek2-ocr deepseek32 deepseek4 dots1 dots3note "      \
-    "glm-dsa glm4moe hy_v4 kimi-k3 kimi-linear minimax-m3 mistral4"
+    "glm-dsa glm4moe glm5-next hy_v4 kimi-k3 kimi-linear minimax-m3 mistral4"
 
 const tare_llama_size_rule tare_llama_size_rules[] = {
     {HIDDEN, "embedding_length", NULL,

@@ -89,6 +89,18 @@ def half(of, axis):
     return change
 
 
+def twice(of, axis):
+    """Changes tensors of these names to twice an axis, or to two of them, where they have none such."""
+    def change(name, dims, kind, blob):
+        if name not in of or kind not in (F32, F16, BF16) or len(dims) < axis:
+            return name, dims, kind, blob
+        n = int(np.prod(dims)) * (4 if kind == F32 else 2)
+        dims = list(dims) + [1] * (axis == len(dims))
+        dims[axis] *= 2
+        return name, tuple(dims), kind, 2 * blob[:n]
+    return change
+
+
 # Half as many rows or columns, in every block: sizes that the keys or other tensors say.
 HALF = [("bert", "blk.#.attn_q.bias", 0), ("bert", "token_embd_norm.weight", 0), ("bert", "position_embd.weight", 1), ("gpt2", "blk.#.attn_qkv.weight", 1),
         ("gpt2", "blk.#.ffn_up.weight", 1), ("mamba2", "blk.#.ssm_out.weight", 1), ("qwen3moe", "blk.#.attn_k_norm.weight", 0),
@@ -106,6 +118,15 @@ HALF = [("bert", "blk.#.attn_q.bias", 0), ("bert", "token_embd_norm.weight", 0),
         ("minimax-m2", "blk.#.attn_k_norm.weight", 0), ("grovemoe", "blk.#.ffn_down_chexps.weight", 0), ("grovemoe", "blk.#.ffn_up_chexps.weight", 1),
         ("bert", "token_types.weight", 1), ("bitnet", "blk.#.ffn_sub_norm.weight", 0),
         ("nvfp4-experts", "blk.#.ffn_gate_exps.input_scale", 0), ("graniteswitch", "blk.#.attn_k.lora_b", 1), ("graniteswitch", "blk.#.ffn_down.lora_a", 0)]
+# Twice as many, of what half was found to be of.
+TWICE = [("qwen3", "blk.#.attn_k_norm.weight", 0), ("olmo2", "blk.#.attn_k_norm.weight", 0), ("qwen35", "blk.#.attn_q_norm.weight", 0),
+         ("plamo2", "blk.#.attn_q_norm.weight", 1), ("plamo2", "blk.#.ssm_dt_norm", 0), ("plamo2", "blk.#.ssm_x.weight", 1),
+         ("stablelm-norms", "blk.#.attn_k_norm.weight", 1), ("talkie", "blk.#.attn_output.scale", 0), ("mamba2", "blk.#.ssm_a", 0),
+         ("kimi-linear", "blk.#.ssm_conv1d_q.weight", 1), ("rwkv6", "blk.#.time_mix_lerp_fused.weight", 1), ("muse-glimmer", "blk.#.attn_gate.weight", 1),
+         ("granite-swa", "blk.#.ffn_up.weight", 1), ("granite-swa-moe", "blk.#.ffn_gate_up_exps.weight", 1), ("granite-swa-moe", "blk.#.ffn_up_shexp.weight", 1),
+         ("glm5-next", "blk.#.ffn_down_shexp.weight", 0), ("bitnet", "blk.#.attn_sub_norm.weight", 0), ("roberta-classes", "cls.weight", 0),
+         ("t5", "dec.blk.#.cross_attn_k.weight", 1), ("t5", "enc.blk.#.attn_o.weight", 0), ("hrm_text", "hrm.z_l_init", 0), ("hy_v4", "output_hc_scale.weight", 0),
+         ("qwen2moe", "blk.#.ffn_gate_inp_shexp.weight", 1)]
 # Of these tare says nothing where the rest is right.
 UNMEASURED = re.compile(r"altup|laurel|rope_")
 
@@ -115,6 +136,19 @@ def check_halves(case):
         case.gguf.write(case.other, [half({t[0] for t in case.gguf.tensors if stem(t[0]) == s}, axis)(*t) for t in case.gguf.tensors])
         case.n += 1
         case.expect(f"half of {s}, axis {axis}", verdict(case.tare, case.other), s.split("#")[-1].rsplit(".", 1)[0])
+
+
+def check_twice(case):
+    """Also that no tensor has a dimension more."""
+    names = [t[0] for t in case.gguf.tensors]
+    more = [(s, None) for s in sorted(set(map(stem, names))) if case.name in USUAL]
+    for s, axis in [(s, axis) for m, s, axis in TWICE if m == case.name] + more:
+        of = {n for n in names if stem(n) == s}
+        if axis is None:
+            axis = max([len(t[1]) for t in case.gguf.tensors if t[0] in of])
+        case.gguf.write(case.other, [twice(of, axis)(*t) for t in case.gguf.tensors])
+        case.n += 1
+        case.expect(f"twice {s}, axis {axis}", verdict(case.tare, case.other), s.split("#")[-1].rsplit(".", 1)[0])
 
 
 # What a conversion would leave out unsaid, and llama.cpp refuses: tensors that a row calls optional, or that another one of
@@ -288,21 +322,21 @@ def compare(case):
                 case.found.append(f"{case.name}: without {left_out}: llama.cpp {'refuses' if is_refused else 'runs'} it, tare says: {said or 'runs'}")
 
 
-def compare_halves(case):
+def compare_sizes(case, change, axes):
     """Every fourth of all such changes."""
-    is_encoder = case.name in llama_runs.ENCODERS
+    is_encoder, what = case.name in llama_runs.ENCODERS, change.__name__
     names = [t[0] for t in case.gguf.tensors]
-    for s, axis in [(s, axis) for s in sorted(set(map(stem, names))) for axis in (0, 1)]:
+    for s, axis in [(s, axis) for s in sorted(set(map(stem, names))) for axis in axes]:
         if zlib.crc32(f"{case.name} {s} {axis}".encode()) % 4 or UNMEASURED.search(s):
             continue
-        tensors = [half({n for n in names if stem(n) == s}, axis)(*t) for t in case.gguf.tensors]
+        tensors = [change({n for n in names if stem(n) == s}, axis)(*t) for t in case.gguf.tensors]
         if tensors == case.gguf.tensors:
             continue
         case.gguf.write(case.other, tensors)
         case.n += 1
         said, is_refused = verdict(case.tare, case.other), refusal(case.other, is_encoder)
         if bool(said) != is_refused:
-            case.found.append(f"{case.name}: half of {s}, axis {axis}: llama.cpp {'refuses' if is_refused else 'runs'} it, tare says: {said or 'runs'}")
+            case.found.append(f"{case.name}: {what} of {s}, axis {axis}: llama.cpp {'refuses' if is_refused else 'runs'} it, tare says: {said or 'runs'}")
 
 
 def main():
@@ -312,18 +346,20 @@ def main():
     asks = "--llama-cpp" in more
     texts = [n for n, (_, about) in sorted(tiny_models.MODELS.items()) if not about.get("tower")]
     found, n = [], 0
-    for name in [m for m in more if m[0] != "-"] or (texts if asks else sorted({"nvfp4", *USUAL, *WIDTHS, *SPARED, *MORE, *PREDICTING, *(m for m, _ in ALSO), *(m for m, _, _ in HALF)})):
+    for name in [m for m in more if m[0] != "-"] or (texts if asks else sorted({"nvfp4", *USUAL, *WIDTHS, *SPARED, *MORE, *PREDICTING, *(m for m, _ in ALSO), *(m for m, _, _ in HALF + TWICE)})):
         if name in ("wavtokenizer", "lfm2-sound"):  # which have no tokenizer
             continue
         case = Case(tare, folder, name)
         if asks:
             compare(case)
             if case.runs:
-                compare_halves(case)
+                compare_sizes(case, half, (0, 1))
+                compare_sizes(case, twice, (0, 1, 2, 3))
         elif name in USUAL:
             check_usual(case)
         check_also(case)
         check_halves(case)
+        check_twice(case)
         check_widths(case)
         if name in PREDICTING:
             check_predicted(case)
