@@ -30,10 +30,10 @@ def main():
     write(p.path("in.gguf"), weights)
     seen = {n: np.ones((x.shape[0] if x.ndim == 3 else 1, 256)) for n, x in weights.items()}
 
-    def matrix(**zeros):
+    def matrix(least=0, **zeros):
         values = {n: v.copy() for n, v in seen.items()}
         for name, (rows, cols) in zeros.items():
-            values[{"q": NAMES[0], "gate": NAMES[1], "down": NAMES[2]}[name]][rows, cols] = 0
+            values[{"q": NAMES[0], "gate": NAMES[1], "down": NAMES[2]}[name]][rows, cols] = least
         write(p.path("im.gguf"), {n + s: x for n, v in values.items() for s, x in ((".in_sum2", v * 7), (".counts", np.full((len(v), 1), 7)))}, "imatrix")
         return ["--imatrix", p.path("im.gguf")]
 
@@ -52,6 +52,15 @@ def main():
             p.expect(f"{kind}: {name}, best", code == 0 and dead(name) == 0 and not any("warning" in x and name in x for x in text.splitlines()), text)
         code, text = p.run("quantize", p.path("in.gguf"), p.path("out.gguf"), "--target-bpw", "4.5", "--force", *matrix(**zeros))
         p.expect(f"a size: {name}", code == 0 and dead(name) == 0, text)
+    # Next to nothing, whose squares are 0 in F32.
+    for least in (1e-24, 1e-40):
+        args = ["quantize", p.path("in.gguf"), p.path("out.gguf"), "IQ3_XXS", "--force", *matrix(least, q=(all_of, all_of))]
+        said = [line for line in p.run(*args)[1].splitlines() if "warning" in line and NAMES[0] in line]
+        p.expect(f"{least}: told of", len(said) == 1 and "100 %" in said[0], str(said))
+        p.run(*args, "--quality", "best")
+        best = floats(p.path("out.gguf"))[NAMES[0]]
+        p.run(*args[:-2], *matrix(), "--quality", "best")
+        p.expect(f"{least}: as if all counted alike", np.array_equal(best, floats(p.path("out.gguf"))[NAMES[0]]))
     code, text = p.run("quantize", p.path("in.gguf"), p.path("out.gguf"), "Q4_0", "--force", *matrix(q=(all_of, slice(0, 256, 2))))
     # An expert that no token went to, by its count: as without importance, and told of.
     write(p.path("im.gguf"), {n + x: v for n, s in seen.items() for x, v in

@@ -54,16 +54,16 @@ static void note_unseen(tare_plan *p, tare_planned *planned) {
     if (!planned->floors_importance) {
         tare_strict_note(
             &p->strict, &f, "the importance matrix has only zeros for blocks of it",
-            "the importance matrix has only zeros for %.3g %% of it, where encoders of "
-            "llama.cpp may make all weights 0; `quality best` does not",
+            "the importance matrix has only zeros, or less than 1e-18, for %.3g %% of it, where "
+            "encoders of llama.cpp may make all weights 0; `quality best` does not",
             share);
         return;
     }
     f.level = TARE_LEVEL_INFO;
     f.status = TARE_OK;
     tare_report_addf(p->options.context->report, &f,
-                     "the importance matrix has only zeros for %.3g %% of it, which is encoded as "
-                     "if all of it counted alike",
+                     "the importance matrix has only zeros, or less than 1e-18, for %.3g %% of it, "
+                     "which is encoded as if all of it counted alike",
                      share);
 }
 

@@ -6,6 +6,8 @@
 #include "ops/mix/importance_matrix.h"
 
 #define FLOOR 1e-3 /* of the mean of what was seen */
+#define NOTHING                                                                                    \
+    1e-18F /* up to here, as encoders square sums of it and of weights in F32: that is 0, too */
 
 uint64_t tare_importance_unseen(const float *values, uint64_t n_rows, uint64_t cols,
                                 const tare_encoding *type) {
@@ -14,7 +16,7 @@ uint64_t tare_importance_unseen(const float *values, uint64_t n_rows, uint64_t c
     for (uint64_t r = 0; r < n_rows; r++, values += cols)
         for (uint64_t c = 0; c < cols; c += run) {
             uint64_t i = c;
-            while (i < cols && i < c + run && !(values[i] > 0)) i++;
+            while (i < cols && i < c + run && !(values[i] > NOTHING)) i++;
             if (i == cols || i == c + run) n += i - c;
         }
     return n;
@@ -24,7 +26,8 @@ void tare_importance_floor(float *out, const float *values, uint64_t cols) {
     double sum = 0;
     uint64_t n = 0;
     for (uint64_t c = 0; c < cols; c++)
-        if (values[c] > 0) sum += (double)values[c], n++;
+        if (values[c] > NOTHING) sum += (double)values[c], n++;
     const float least = sum > 0 ? (float)(sum / (double)n * FLOOR) : 1;
-    for (uint64_t c = 0; c < cols; c++) out[c] = values[c] > 0 ? values[c] : least > 0 ? least : 1;
+    for (uint64_t c = 0; c < cols; c++)
+        out[c] = values[c] > NOTHING ? values[c] : least > 0 ? least : 1;
 }
