@@ -210,16 +210,37 @@ static bool is_whole(const tare_model *model, tare_str architecture, uint64_t fr
 
 /* ---- types ------------------------------------------------------------------------------------ */
 
+/* Ends of the names of what is not multiplied as a matrix, whatever its shape: added, or of a convolution. */
+static bool is_always_f32(tare_str name, tare_str architecture) {
+    static const char *const ends[] = {"_norm.weight",
+                                       ".bias",
+                                       ".ssm_a",
+                                       ".ssm_d",
+                                       ".ssm_conv1d.weight",
+                                       ".ssm_conv1d_q.weight",
+                                       ".exp_probs_b",
+                                       ".ssm_conv1d_k.weight",
+                                       ".ssm_conv1d_v.weight",
+                                       "token_types.weight",
+                                       ".shortconv.conv.weight",
+                                       ".time_mix_lerp_fused.weight",
+                                       ".attn_sinks.weight"};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (tare_str_ends(name, tare_str_of(ends[i]))) return true;
+    return tare_str_is(architecture, "glm5-next") &&
+           tare_str_ends(name, TARE_STR(".indexer_compressor_ape.weight"));
+}
+
 /* llama.cpp adds and multiplies vectors as F32, and multiplies matrices of floats and blocks. */
-static bool has_type(const tare_tensor *t, tare_error *why) {
+static bool has_type(const tare_tensor *t, tare_str architecture, tare_error *why) {
     const tare_encoding *e = t->encoding;
     if (e->id == TARE_ENCODING_I64 && tare_str_is(t->name, "d2t")) return true;
     const bool is_table = tare_str_ends(t->name, TARE_STR(".ffn_gate_tid2eid.weight"));
-    const bool is_vector = t->n_dims <= 1 || tare_str_ends(t->name, TARE_STR("_norm.weight"));
+    const bool is_vector = t->n_dims <= 1 || is_always_f32(t->name, architecture);
     const char *what = NULL;
     char name[128];
     if (is_vector && e->id != TARE_ENCODING_F32)
-        what = "llama.cpp computes with vectors and norms in F32 only";
+        what = "llama.cpp computes with vectors, norms, biases and convolutions in F32 only";
     if (is_table && e->id != TARE_ENCODING_I32) what = "llama.cpp needs whole numbers, i32";
     if (!is_vector && !is_table && e->kind != TARE_KIND_BLOCK && e->id != TARE_ENCODING_F32 &&
         e->id != TARE_ENCODING_F16 && e->id != TARE_ENCODING_BF16)
@@ -256,7 +277,8 @@ static bool has_usable_tensors(const tare_model *model, tare_str architecture, u
         return no(why, TARE_ITEM_TENSOR, "output.weight",
                   "its rows differ from the number of tokens");
     for (size_t i = 0; i < c->n_tensors; i++)
-        if (!has_type(&c->tensors[i], why) || !has_rows(&c->tensors[i], tokens, why)) return false;
+        if (!has_type(&c->tensors[i], architecture, why) || !has_rows(&c->tensors[i], tokens, why))
+            return false;
     return tare_llama_shapes_load(model, architecture, why);
 }
 

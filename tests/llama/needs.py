@@ -69,6 +69,11 @@ def halved(name, dims, kind, blob):
     return name, dims, F16, x.astype(np.float16).tobytes()
 
 
+def in_f16(of):
+    """Changes tensors of these names to F16."""
+    return lambda name, dims, kind, blob: halved(name, dims, kind, blob) if name in of and kind == F32 else (name, dims, kind, blob)
+
+
 def doubled(name, dims, kind, blob):
     return name, dims, F64, bytes(8 * int(np.prod(dims)))
 
@@ -136,6 +141,19 @@ def check_halves(case):
         case.gguf.write(case.other, [half({t[0] for t in case.gguf.tensors if stem(t[0]) == s}, axis)(*t) for t in case.gguf.tensors])
         case.n += 1
         case.expect(f"half of {s}, axis {axis}", verdict(case.tare, case.other), s.split("#")[-1].rsplit(".", 1)[0])
+
+
+# What llama.cpp computes with in F32, though it is no vector: it ends with another type.
+IN_F32 = [("mamba", "blk.#.ssm_a"), ("mamba2", "blk.#.ssm_conv1d.weight"), ("mamba2", "blk.#.ssm_d"), ("kimi-linear", "blk.#.ssm_conv1d_q.weight"),
+          ("bert", "token_types.weight"), ("lfm2", "blk.#.shortconv.conv.weight"), ("rwkv7", "blk.#.time_mix_lerp_fused.weight"),
+          ("glm5-next", "blk.#.indexer_compressor_ape.weight"), ("gpt-oss", "blk.#.ffn_up_exps.bias"), ("ernie4_5-moe", "blk.#.exp_probs_b.bias")]
+
+
+def check_types(case):
+    for s in [s for m, s in IN_F32 if m == case.name]:
+        case.gguf.write(case.other, [in_f16({t[0] for t in case.gguf.tensors if stem(t[0]) == s})(*t) for t in case.gguf.tensors])
+        case.n += 1
+        case.expect(f"{s} in F16", verdict(case.tare, case.other), s.split("#")[-1].rsplit(".", 1)[0], "F32")
 
 
 def check_twice(case):
@@ -322,6 +340,18 @@ def compare(case):
                 case.found.append(f"{case.name}: without {left_out}: llama.cpp {'refuses' if is_refused else 'runs'} it, tare says: {said or 'runs'}")
 
 
+def compare_types(case):
+    """Each tensor of F32 in F16, but for those of drafts, which are not computed with here."""
+    is_encoder = case.name in llama_runs.ENCODERS
+    names = [t[0] for t in case.gguf.tensors if t[2] == F32 and ".nextn." not in t[0]]
+    for s in sorted(set(map(stem, names))):
+        case.gguf.write(case.other, [in_f16({n for n in names if stem(n) == s})(*t) for t in case.gguf.tensors])
+        case.n += 1
+        said, is_refused = verdict(case.tare, case.other), refusal(case.other, is_encoder)
+        if bool(said) != is_refused:
+            case.found.append(f"{case.name}: {s} in F16: llama.cpp {'refuses' if is_refused else 'runs'} it, tare says: {said or 'runs'}")
+
+
 def compare_sizes(case, change, axes):
     """Every fourth of all such changes."""
     is_encoder, what = case.name in llama_runs.ENCODERS, change.__name__
@@ -346,13 +376,14 @@ def main():
     asks = "--llama-cpp" in more
     texts = [n for n, (_, about) in sorted(tiny_models.MODELS.items()) if not about.get("tower")]
     found, n = [], 0
-    for name in [m for m in more if m[0] != "-"] or (texts if asks else sorted({"nvfp4", *USUAL, *WIDTHS, *SPARED, *MORE, *PREDICTING, *(m for m, _ in ALSO), *(m for m, _, _ in HALF + TWICE)})):
+    for name in [m for m in more if m[0] != "-"] or (texts if asks else sorted({"nvfp4", *USUAL, *WIDTHS, *SPARED, *MORE, *PREDICTING, *(m for m, _ in ALSO), *(m for m, _, _ in HALF + TWICE), *(m for m, _ in IN_F32)})):
         if name in ("wavtokenizer", "lfm2-sound"):  # which have no tokenizer
             continue
         case = Case(tare, folder, name)
         if asks:
             compare(case)
             if case.runs:
+                compare_types(case)
                 compare_sizes(case, half, (0, 1))
                 compare_sizes(case, twice, (0, 1, 2, 3))
         elif name in USUAL:
@@ -360,6 +391,7 @@ def main():
         check_also(case)
         check_halves(case)
         check_twice(case)
+        check_types(case)
         check_widths(case)
         if name in PREDICTING:
             check_predicted(case)
