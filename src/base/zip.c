@@ -186,8 +186,8 @@ static tare_status locate(tare_zip_member *m, const tare_reader *r, const direct
     TARE_TRY(tare_reader_view(&header, r, m->header, room, sizeof room, err));
     if (tare_load_le32(header) != HEADER_MAGIC)
         return fail_member(m, TARE_ERR_CORRUPT, m->header, "zip: member expected", err);
-    m->offset =
-        m->header + HEADER_BYTES + tare_load_le16(header + 26) + tare_load_le16(header + 28);
+    m->name_in_header = tare_load_le16(header + 26);
+    m->offset = m->header + HEADER_BYTES + m->name_in_header + tare_load_le16(header + 28);
     if (m->offset > d->offset || d->offset - m->offset < m->stored)
         return fail_member(m, TARE_ERR_CORRUPT, m->header,
                            "zip: the member's data are not inside the archive", err);
@@ -213,6 +213,21 @@ static tare_status check_overlaps(const tare_zip *zip, tare_arena *arena, tare_e
     return TARE_OK;
 }
 
+/* The name stands in the header, too, and nothing else vouches for it. */
+static tare_status check_name(const tare_zip_member *m, const tare_reader *r, tare_error *err) {
+    uint8_t room[256];
+    const uint8_t *piece;
+    bool is_same = m->name_in_header == m->name.len;
+    for (size_t at = 0; at < m->name.len && is_same; at += sizeof room) {
+        const size_t size = (size_t)tare_min_u64(m->name.len - at, sizeof room);
+        TARE_TRY(tare_reader_view(&piece, r, m->header + HEADER_BYTES + at, room, size, err));
+        is_same = memcmp(piece, m->name.ptr + at, size) == 0;
+    }
+    return is_same ? TARE_OK
+                   : fail_member(m, TARE_ERR_CORRUPT, m->header + HEADER_BYTES,
+                                 "zip: the member's header has another name", err);
+}
+
 static tare_status read_members(tare_zip *out, const tare_reader *r, const directory *d,
                                 tare_arena *arena, tare_error *err) {
     uint8_t *room = tare_arena_take(arena, (size_t)d->size);
@@ -221,7 +236,9 @@ static tare_status read_members(tare_zip *out, const tare_reader *r, const direc
     TARE_TRY(read_entries(out, d, room, arena, err));
     for (size_t i = 0; i < out->n; i++) TARE_TRY(locate(&out->members[i], r, d, err));
     out->directory_bytes = d->size + END_BYTES + out->n * HEADER_BYTES;
-    return check_overlaps(out, arena, err);
+    TARE_TRY(check_overlaps(out, arena, err));
+    for (size_t i = 0; i < out->n; i++) TARE_TRY(check_name(&out->members[i], r, err));
+    return TARE_OK;
 }
 
 tare_status tare_zip_read(tare_zip *out, const tare_reader *r, uint64_t most, tare_arena *arena,

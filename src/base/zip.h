@@ -13,14 +13,15 @@ typedef enum tare_zip_method {
 } tare_zip_method;
 
 typedef struct tare_zip_member {
-    tare_str name;   /* first, for the index of names */
-    uint64_t record; /* of its entry in the directory */
-    uint64_t header; /* of the header before its data */
-    uint64_t offset; /* of its data */
-    uint64_t stored; /* bytes in the archive */
-    uint64_t size;   /* bytes that it is */
-    uint32_t crc;    /* of these bytes */
-    uint16_t method; /* tare_zip_method, or another that APPNOTE lists */
+    tare_str name;           /* first, for the index of names */
+    uint64_t record;         /* of its entry in the directory */
+    uint64_t header;         /* of the header before its data */
+    uint64_t offset;         /* of its data */
+    uint64_t stored;         /* bytes in the archive */
+    uint64_t size;           /* bytes that it is */
+    uint32_t crc;            /* of these bytes */
+    uint16_t method;         /* tare_zip_method, or another that APPNOTE lists */
+    uint16_t name_in_header; /* its length there */
     bool is_encrypted;
 } tare_zip_member;
 

@@ -54,6 +54,22 @@ static void a_large_directory_is_refused(void **state) {
     assert_int_equal(err.offset, sample.file.size - 22 - sample.directory.size);
 }
 
+/* A name has no checksum, but stands in two places. */
+static void names_are_compared(void **state) {
+    tare_zip zip;
+    tare_error err;
+    (void)state;
+    assert_int_equal(read_sample(&zip, sample.file.size, NULL), TARE_OK);
+    const uint64_t header = zip.members[1].header, in_directory = sample.file.size - 22 - 3;
+    const uint64_t at[] = {header + 30 + 1, header + 26, in_directory + 1};
+    for (size_t i = 0; i < sizeof at / sizeof *at; i++) {
+        sample.file.data[at[i]] ^= 1;
+        assert_int_equal(read_sample(&zip, sample.file.size, &err), TARE_ERR_CORRUPT);
+        assert_int_equal(err.offset, header + 30);
+        sample.file.data[at[i]] ^= 1;
+    }
+}
+
 /* Without its last byte an archive has no end; no other cut is read as one. */
 static void cut_archives_are_refused(void **state) {
     tare_zip zip;
@@ -84,6 +100,7 @@ int main(void) {
         cmocka_unit_test(members_are_found),
         cmocka_unit_test(a_comment_may_follow),
         cmocka_unit_test(a_large_directory_is_refused),
+        cmocka_unit_test(names_are_compared),
         cmocka_unit_test(cut_archives_are_refused),
     };
     return cmocka_run_group_tests(tests, begin, end);
