@@ -125,7 +125,9 @@ static uint32_t rank_of(tare_str stem, tare_str architecture) {
         if (tare_llama_is_one_of(stem, ranks[i].stems) &&
             tare_llama_is_among(architecture, ranks[i].archs))
             return ranks[i].n;
-    if (tare_str_ends(stem, TARE_STR("exps.weight"))) return 3;
+    if (tare_str_ends(stem, TARE_STR("exps.weight")) || tare_str_ends(stem, TARE_STR(".lora_a")) ||
+        tare_str_ends(stem, TARE_STR(".lora_b")))
+        return 3;
     const bool is_vector =
         tare_str_ends(stem, TARE_STR(".bias")) || tare_str_ends(stem, TARE_STR("norm.weight")) ||
         tare_str_ends(stem, TARE_STR("norm")) || tare_str_ends(stem, TARE_STR("scale"));

@@ -48,8 +48,8 @@ enum { COLS = 0, ROWS = 1, STACK = 2 }; /* dimensions, fastest first */
     BARE("attn_k." half)                                                                           \
     BARE("attn_v." half)                                                                           \
     BARE("attn_output." half) BARE("ffn_gate." half) BARE("ffn_up." half) BARE("ffn_down." half)
-#define OF_HEADS     HEADS "*attention.key_length"
-#define ENCODING     "t5 t5encoder"
+#define OF_HEADS HEADS "*attention.key_length"
+#define ENCODING "t5 t5encoder"
 
 const tare_llama_loader_size tare_llama_loader_sizes[] = {
     /* RWKV */
