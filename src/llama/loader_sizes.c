@@ -319,6 +319,12 @@ const tare_llama_loader_size tare_llama_loader_sizes[] = {
     {BESIDE, "output_hc_base.weight", COLS, "deepseek4 hy_v4", NULL},
     {"1", "output_hc_scale.weight", COLS, "deepseek4 hy_v4", NULL},
     {"2", B("hc_attn_scale") B("hc_ffn_scale"), COLS, "hy_v4", NULL},
+    /* a bias for each expert */
+    {"expert_count", BIAS("ffn_gate_exps") BIAS("ffn_up_exps") BIAS("ffn_down_exps"), ROWS,
+     "gpt-oss", NULL},
+    {"expert_feed_forward_length", BIAS("ffn_gate_exps") BIAS("ffn_up_exps"), COLS, "gpt-oss",
+     NULL},
+    {WIDTH, BIAS("ffn_down_exps"), COLS, "gpt-oss", NULL},
     /* vectors of another width */
     {"embedding_length_out", "output.weight ", ROWS, "gemma-embedding2", NULL},
     /* adapters in the model, and none in front of them */

@@ -46,6 +46,12 @@ static const struct {
      "feed_forward_proj"},
     {"gemma4", "attn_v.weight", "attn_k.weight", "if(attention_k_eq_v | false, 0, 1)",
      "attention_k_eq_v"},
+    {"bailingmoe3 deepseek32 dots3note exaone-moe exaone4 glm-dsa glm4 glm4moe glm5-next hy_v3 "
+     "mimo2 "
+     "nemotron_h_moe qwen35 qwen35moe step35",
+     "nextn.eh_proj.weight nextn.hnorm.weight", "nextn.enorm.weight", ALWAYS, "architectures"},
+    {"kimi-k3", "attn_gate.weight", "attn_kv_a_mqa.weight", ALWAYS, "architectures"},
+    {"kimi-k3", "ffn_routed_norm.weight", "ffn_routed_down.weight", ALWAYS, "architectures"},
     {"gemma4", "ffn_down_exps.scale", "ffn_down_exps.weight", ALWAYS, "enable_moe_block"},
     {"talkie", "attn_output.scale", "attn_output.weight", ALWAYS, "architectures"},
     {"talkie", "ffn_down.scale", "ffn_down.weight", ALWAYS, "architectures"},

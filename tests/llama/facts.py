@@ -324,7 +324,8 @@ def uneven(f):
     for name, lost in (("t5", r"layer\.1\.DenseReluDense\.wi_0"), ("glm4moe", "k_norm"), ("gemma4", r"layers\.1\.self_attn\.v_proj"), ("stablelm", "post_attention"),
                        ("falcon-40b", "ln_attn"), ("bert", "token_type_embeddings"), ("distilbert", None), ("falcon-7b", None), ("roberta", None),
                        ("deepseek-v3", "e_score_correction_bias"), ("glm4moelite", "e_score_correction_bias"), ("dots1", "e_score_correction_bias"),
-                       ("hy_v3", "expert_bias"), ("hy_v4", "e_score_correction_bias"), ("mimo2", "e_score_correction_bias"), ("deepseek-v2", None),
+                       ("hy_v3", "expert_bias"), ("hy_v4", "e_score_correction_bias"), ("kimi-k3", "g_proj"), ("kimi-k3", "routed_expert_norm"),
+                       ("deepseek-v32", "eh_proj"), ("kimi-k3", None), ("deepseek-v32", None), ("mimo2", "e_score_correction_bias"), ("deepseek-v2", None),
                        ("grok", r"layers\.1\.mlp\.gate_proj"), ("gemma4-moe", None), ("nomic-bert", None), ("step35", None), ("t5encoder", None)):
         f.make(name)
         names = load(f.model)[1]

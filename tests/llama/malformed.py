@@ -68,6 +68,14 @@ def _(c, t):
     c["rope_scaling"]["mrope_section"].pop()
 
 
+@case("gpt-oss", "ffn_gate_exps.bias", "expert_count")
+def _(c, t):
+    "biases of experts that lie the other way round"
+    name = P + "mlp.experts.gate_up_proj_bias"
+    dtype, shape, data = t[name]
+    t[name] = (dtype, shape[::-1], data)
+
+
 @case("qwen2vl", "rope.dimension_sections", "wrong kind", "mrope_section")
 def _(c, t):
     "a text among the sections of positions"
