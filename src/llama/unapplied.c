@@ -26,7 +26,7 @@
 /* Whose activation no member of these names says, or whose keys say it. */
 #define OTHER_ARCHS                                                                                \
     "apertus dbrx jais kimi-k3 lfm2 lfm2moe llada llada-moe minimax-m3 modern-bert neo-bert "      \
-    "nomic-bert nomic-bert-moe openelm rwkv6 rwkv6qwen2 rwkv7 arwkv7 smallthinker t5 "             \
+    "nomic-bert nomic-bert-moe gpt-oss openelm rwkv6 rwkv6qwen2 rwkv7 arwkv7 smallthinker t5 "     \
     "t5encoder talkie wavtokenizer-dec qwen refact"
 
 /* Where llama.cpp has windows of attention, by layer or in all; what others call so is refused. */
@@ -553,7 +553,23 @@ static bool is_about(const char *archs, tare_str name) {
     return tare_llama_is_one_of(name, archs);
 }
 
+/* Members that are lists, of layers or of frequencies: anything else in their place would be none. */
+static const char *const lists[] = {"layer_types",      "mlp_layer_types", "layers_block_type",
+                                    "indexer_types",    "no_rope_layers",  "rope.long_factor",
+                                    "rope.short_factor"};
+
+static tare_status check_lists(const tare_llama_mapping *m, tare_error *err) {
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        tare_llama_value v;
+        TARE_TRY(tare_llama_formula(&v, tare_str_of(lists[i]), &m->config, NULL, err));
+        if (v.kind != TARE_LLAMA_ABSENT && v.kind != TARE_LLAMA_TREE)
+            return tare_llama_wrong_kind("config.json: expected a list", &v, err);
+    }
+    return TARE_OK;
+}
+
 tare_status tare_llama_check_words(const tare_llama_mapping *m, tare_error *err) {
+    TARE_TRY(check_lists(m, err));
     for (size_t i = 0; i < sizeof closed / sizeof *closed; i++) {
         tare_llama_value v;
         if (is_about(closed[i].archs, tare_str_of(m->arch->name)))

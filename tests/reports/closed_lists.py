@@ -45,6 +45,8 @@ UNKNOWN = [
     ("olmo3", dict(layer_types=["sliding_attention", "conv"]), "layer_types: 'conv'"),
     ("step35", dict(layer_types=["full_attention", "mamba"]), "layer_types: 'mamba'"),
     ("laguna", dict(mlp_layer_types=["dense", "spiral", "sparse", "sparse", "sparse"]), "mlp_layer_types: 'spiral'"),
+    ("laguna", dict(layer_types="zzz"), "layer_types: config.json: expected a list"),
+    ("llama", dict(rope_scaling=dict(SCALED, rope_type="longrope", long_factor=2.0, short_factor=[1.0])), "long_factor: config.json: expected a list"),
     ("llama", dict(layer_types=["full_attention", "spiral"]), "layer_types: 'spiral'"),
     ("qwen3next", dict(layer_types=["spiral"] * 4), "layer_types: 'spiral'"),
     ("glm-dsa", dict(indexer_types=["full", "spiral"]), "indexer_types: 'spiral'"),
