@@ -42,6 +42,7 @@ def shapes(p):
                 p.expect("nothing is left behind", not os.path.exists(p.path("out2.gguf")))
     p.expect("most can be made", n_made > 20, str(n_made))
     base = p.model("base")
+    p.refused("a norm", ["makes a matrix"], "convert", base, p.path("o.safetensors"), "--apply-adapter", adapter(p, {"model.layers.0.input_layernorm": (1, 64)}), codes=(2,))
     p.refused("another layer", ["layers.7"], "convert", base, p.path("o.gguf"), "--lora", adapter(p, {"model.layers.7.mlp.down_proj": (64, 96)}))
 
 
