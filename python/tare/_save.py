@@ -33,9 +33,17 @@ def _from_torch(name: str, t: Any) -> tuple[Any, ...]:
     return name, id, shape, (data,)
 
 
+def as_array(name: str, array: Any) -> Any:
+    """The array of NumPy that something is, if it has all of its values."""
+    import numpy as np
+    if np.ma.is_masked(array):
+        raise TypeError(f"{name}: masked values are not stored: fill them first")
+    return np.asarray(array)
+
+
 def _from_numpy(name: str, array: Any) -> tuple[Any, ...]:
     import numpy as np
-    a = np.asarray(array)
+    a = as_array(name, array)
     if not a.dtype.isnative:
         a = a.astype(a.dtype.newbyteorder("="))
     id = encoding_of_numpy(a.dtype)

@@ -314,6 +314,18 @@ def test_errors(safetensors_path, tmp_path):
         ours.serialize({"t": spec})
 
 
+def test_masked_values(tmp_path):
+    path = tmp_path / "m.safetensors"
+    hidden = np.ma.masked_array(np.arange(4, dtype=np.float32), mask=[0, 1, 0, 0])
+    with pytest.raises(TypeError, match="m.weight: masked values"):
+        ours_numpy.save_file({"m.weight": hidden}, path)
+    with pytest.raises(TypeError, match="m.weight: masked values"):
+        tare.save({"m.weight": hidden}, path)
+    assert not path.exists()
+    ours_numpy.save_file({"m.weight": np.ma.masked_array(hidden.data)}, path)
+    assert np.array_equal(ours_numpy.load_file(path)["m.weight"], hidden.data)
+
+
 INSTALL = """
 import tare.safetensors, sys
 tare.safetensors.install(); tare.safetensors.install()

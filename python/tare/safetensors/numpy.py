@@ -6,6 +6,7 @@ import os
 
 import numpy as np
 
+from .._save import as_array
 from ._open import safe_open
 from ._serialize import TensorSpec, serialize, serialize_file
 
@@ -29,7 +30,7 @@ def _spec(array: np.ndarray[Any, Any]) -> tuple[TensorSpec, np.ndarray[Any, Any]
 
 
 def _specs(tensor_dict: Arrays) -> tuple[dict[str, TensorSpec], list[Any]]:
-    pairs = {name: _spec(np.asarray(array)) for name, array in tensor_dict.items()}
+    pairs = {name: _spec(as_array(name, array)) for name, array in tensor_dict.items()}
     return {name: spec for name, (spec, _) in pairs.items()}, [memory for _, memory in pairs.values()]
 
 
