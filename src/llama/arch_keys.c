@@ -302,6 +302,9 @@ static tare_status take_sections(double sections[4], const tare_llama_value *lis
         const tare_llama_value v = tare_llama_value_of(c);
         if (v.kind != TARE_LLAMA_NUMBER) return wrong_kind(name, list->member, err);
         if (!isfinite(v.number)) return not_finite(name, err);
+        if (v.number != trunc(v.number))
+            return fail_value(name, "config.json: mrope_section has a number that is not whole",
+                              err);
         sections[n++] = v.number;
     }
     return TARE_OK;
@@ -355,12 +358,28 @@ static void find_kinds(double *is_kind, bool *differs, const tare_llama_mapping 
     }
 }
 
+/* Which layers have no window: every how manieth; 0: config.json does not say. */
+static tare_status take_step(uint64_t *step, const tare_llama_mapping *m, tare_error *err) {
+    static const char name[] = "sliding_window_pattern";
+    tare_llama_value v;
+    TARE_TRY(tare_llama_formula(&v, tare_str_of(name), &m->config, NULL, err));
+    if (v.kind == TARE_LLAMA_ABSENT) return TARE_OK;
+    if (v.kind != TARE_LLAMA_NUMBER)
+        return tare_llama_wrong_kind("config.json: expected a number", &v, err);
+    if (!(v.number >= 1 && v.number <= UINT32_MAX && v.number == floor(v.number)))
+        return fail_value("attention.sliding_window_pattern",
+                          "config.json: sliding_window_pattern is no whole number above 0", err);
+    *step = (uint64_t)v.number;
+    return TARE_OK;
+}
+
 /* The kinds of layers, where they are not the ones that llama.cpp assumes. */
 static tare_status set_kinds(tare_llama_mapping *m, tare_error *err) {
     const size_t n_rows = sizeof spreads / sizeof *spreads;
     size_t row = 0;
     bool differs;
-    double n = 0, step = 0;
+    double n = 0;
+    uint64_t step = 0;
     while (row < n_rows && !tare_llama_is_one_of(tare_str_of(m->arch->name), spreads[row].archs))
         row++;
     const tare_json_node *types = tare_llama_config_find(&m->config, TARE_STR("layer_types"));
@@ -369,12 +388,12 @@ static tare_status set_kinds(tare_llama_mapping *m, tare_error *err) {
         !tare_llama_has_key(m, spreads[row].beside))
         return TARE_OK;
     if (!types && tare_llama_is_one_of(tare_str_of(m->arch->name), by_number))
-        TARE_TRY(tare_llama_number(&step, m, "sliding_window_pattern", 0, err));
-    if (!types && !(step >= 1)) return TARE_OK;
+        TARE_TRY(take_step(&step, m, err));
+    if (!types && step == 0) return TARE_OK;
     TARE_TRY(tare_llama_number(&n, m, spreads[row].n, 1, err));
     double *is_kind = TARE_NEW_ARRAY(&m->out->arena, double, m->n_layers);
     if (!is_kind) return tare_fail(err, TARE_ERR_NOMEM, "metadata");
-    find_kinds(is_kind, &differs, m, row, types, (uint64_t)step, n >= 1 ? (uint64_t)n : 1);
+    find_kinds(is_kind, &differs, m, row, types, step, n >= 1 && n <= UINT32_MAX ? (uint64_t)n : 1);
     if (!differs) return TARE_OK;
     return tare_llama_set_numbers(m, spreads[row].key, TARE_VALUE_BOOL, is_kind,
                                   (size_t)m->n_layers, err);

@@ -562,7 +562,8 @@ static tare_status check_lists(const tare_llama_mapping *m, tare_error *err) {
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
         tare_llama_value v;
         TARE_TRY(tare_llama_formula(&v, tare_str_of(lists[i]), &m->config, NULL, err));
-        if (v.kind != TARE_LLAMA_ABSENT && v.kind != TARE_LLAMA_TREE)
+        if (v.kind == TARE_LLAMA_ABSENT) continue;
+        if (v.kind != TARE_LLAMA_TREE || v.tree->type != TARE_JSON_ARRAY)
             return tare_llama_wrong_kind("config.json: expected a list", &v, err);
     }
     return TARE_OK;
