@@ -5,7 +5,8 @@
 
 #include "llama/mapping.h"
 
-enum { MOST_SIDE = 4096 };
+/* Sides; and how many times as long as they were, for memory. */
+enum { MOST_SIDE = 4096, MOST_LONGER = 4 };
 
 /* The first of two neighbours among `had`, and how much of the second step `at` of `wanted` is: both
  * begin and end at the same places. */
@@ -41,9 +42,11 @@ tare_status tare_llama_draw(tare_llama_mapping *m, const char *name, size_t tens
     const tare_tensor *t = &m->hf->catalog.tensors[tensor];
     const double had = t->n_dims == 3 && t->dims[0] == 1 ? sqrt((double)t->dims[1]) : 0;
     if (!(had >= 1 && had <= MOST_SIDE && had == floor(had) && wanted >= 1 &&
-          wanted <= MOST_SIDE)) {
+          (double)wanted <= MOST_LONGER * had)) {
         tare_fail_tensor(err, TARE_ERR_CORRUPT, t, tensor,
-                         "it is no square of positions, or config.json says no size of pictures");
+                         "it is no square of positions, or config.json says no size of pictures, "
+                         "or one of more than four times as many "
+                         "patches to a side");
         tare_error_detail(err, "%llu patches to a side", (unsigned long long)wanted);
         return TARE_ERR_CORRUPT;
     }

@@ -327,6 +327,9 @@ const tare_llama_loader_size tare_llama_loader_sizes[] = {
     {WIDTH, BIAS("ffn_down_exps"), COLS, "gpt-oss", NULL},
     /* vectors of another width */
     {"embedding_length_out", "output.weight ", ROWS, "gemma-embedding2", NULL},
+    {"embedding_length_out", "dense_2.weight ", ROWS, "lfm2", NULL},
+    {WIDTH, "dense_2.weight ", COLS, "lfm2", NULL},
+    {"embedding_length_out", "dense_2.bias ", COLS, "lfm2", NULL},
     /* adapters in the model, and none in front of them */
     {"adapters.count 1", SWITCHED("lora_a") SWITCHED("lora_b"), STACK, "graniteswitch", NULL},
     {"adapters.lora_rank", SWITCHED("lora_a"), ROWS, "graniteswitch", NULL},
@@ -336,8 +339,8 @@ const tare_llama_loader_size tare_llama_loader_sizes[] = {
          BARE("ffn_up.lora_a"),
      COLS, "graniteswitch", NULL},
     {WIDTH, BARE("attn_output.lora_b") BARE("ffn_down.lora_b"), ROWS, "graniteswitch", NULL},
-    {HEADS "*attention.key_length", BARE("attn_q.lora_b"), ROWS, "graniteswitch", NULL},
-    {HEADS "*attention.key_length", BARE("attn_output.lora_a"), COLS, "graniteswitch", NULL},
+    {OF_HEADS, BARE("attn_q.lora_b"), ROWS, "graniteswitch", NULL},
+    {OF_HEADS, BARE("attn_output.lora_a"), COLS, "graniteswitch", NULL},
     {"attention.head_count_kv*attention.key_length", BARE("attn_k.lora_b") BARE("attn_v.lora_b"),
      ROWS, "graniteswitch", NULL},
     {"feed_forward_length", BARE("ffn_gate.lora_b") BARE("ffn_up.lora_b"), ROWS, "graniteswitch",

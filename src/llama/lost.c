@@ -52,6 +52,7 @@ static const struct {
      "nextn.eh_proj.weight nextn.hnorm.weight", "nextn.enorm.weight", ALWAYS, "architectures"},
     {"kimi-k3", "attn_gate.weight", "attn_kv_a_mqa.weight", ALWAYS, "architectures"},
     {"kimi-k3", "ffn_routed_norm.weight", "ffn_routed_down.weight", ALWAYS, "architectures"},
+    {"lfm2", "dense_2.weight dense_2.bias", NULL, "if(has(output_size), 1, 0)", "output_size"},
     {"gemma4", "ffn_down_exps.scale", "ffn_down_exps.weight", ALWAYS, "enable_moe_block"},
     {"talkie", "attn_output.scale", "attn_output.weight", ALWAYS, "architectures"},
     {"talkie", "ffn_down.scale", "ffn_down.weight", ALWAYS, "architectures"},

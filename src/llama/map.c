@@ -129,7 +129,7 @@ static tare_status fail_unknown(const tare_llama_mapping *m, tare_error *err) {
     tare_error_item(err, TARE_ITEM_RESOURCE, -1, TARE_STR("config.json"));
     if (m->hf_class.len)
         tare_error_detail(err, "%.*s", (int)tare_min_u64(m->hf_class.len, 80), m->hf_class.ptr);
-    tare_error_code(err, TARE_CODE_UNKNOWN_ARCHITECTURE);
+    tare_error_code(err, is_whisper ? TARE_CODE_IS_WHISPER : TARE_CODE_UNKNOWN_ARCHITECTURE);
     return TARE_ERR_UNSUPPORTED;
 }
 

@@ -142,9 +142,19 @@ tare_status tare_llama_number(double *out, const tare_llama_mapping *m, const ch
     return TARE_OK;
 }
 
+/* Whether a formula asks for the number of the layer. */
+static bool is_of_layer(const char *formula) {
+    static const char word[] = "layer", part_of_name[] = "abcdefghijklmnopqrstuvwxyz_.0123456789";
+    for (const char *at = formula; (at = strstr(at, word)) != NULL; at += sizeof word - 1) {
+        const char before = at > formula ? at[-1] : ' ', after = at[sizeof word - 1];
+        if (!strchr(part_of_name, before) && (!after || !strchr(part_of_name, after))) return true;
+    }
+    return false;
+}
+
 tare_status tare_llama_holds(bool *out, const tare_llama_mapping *m, const char *formula,
                              bool in_all, tare_error *err) {
-    const bool is_by_layer = strstr(formula, "layer)") || strstr(formula, "(layer ");
+    const bool is_by_layer = is_of_layer(formula);
     *out = in_all;
     for (uint64_t i = 0; (i < m->n_layers || i == 0) && *out == in_all; i++) {
         const tare_llama_binding layer[] = {{"layer", (double)i}, {NULL, 0}};

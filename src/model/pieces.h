@@ -47,9 +47,8 @@ typedef struct tare_piece {
     uint32_t source;             /* its number, or ZEROS */
     tare_piece_arithmetic arithmetic;
     float constant, second;
-    uint64_t n_terms,
-        step; /* of a sum: how many elements, and how far apart in the source; the view
-                               is that of the first ones */
+    uint64_t n_terms; /* of a sum: how many elements, of which the view has the first ones */
+    uint64_t step;    /* and how far apart they are in the source */
 } tare_piece;
 
 /* What a tensor is made of. Pieces take turns: after the last one the first goes on where it stopped.

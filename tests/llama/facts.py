@@ -134,6 +134,8 @@ def positions(f):
     f.convert("gptneox", {"rope_parameters": None, "rotary_emb_base": 300, "rope_theta": 500, "rotary_pct": 0.25, "partial_rotary_factor": 0.5})
     f.key("rope.freq_base", 300.0)  # the names of its class count
     f.key("rope.dimension_count", f.keys["embedding_length"] // f.keys["attention.head_count"] // 4)
+    f.convert("gptneox", {"rope_parameters": {"rope_theta": 500.0, "partial_rotary_factor": 0.5}, "rotary_pct": 0.25})
+    f.key("rope.dimension_count", f.keys["embedding_length"] // f.keys["attention.head_count"] // 2)
     f.convert("qwen35-even")  # heads that are narrower than the usual sections together
     f.key("rope.dimension_sections", [1, 1, 0, 0])
     f.make("qwen35-even", {"rope_parameters": {"rope_theta": 10000.0, "mrope_section": [11, 11, 10]}})
@@ -325,7 +327,7 @@ def uneven(f):
                        ("falcon-40b", "ln_attn"), ("bert", "token_type_embeddings"), ("distilbert", None), ("falcon-7b", None), ("roberta", None),
                        ("deepseek-v3", "e_score_correction_bias"), ("glm4moelite", "e_score_correction_bias"), ("dots1", "e_score_correction_bias"),
                        ("hy_v3", "expert_bias"), ("hy_v4", "e_score_correction_bias"), ("kimi-k3", "g_proj"), ("kimi-k3", "routed_expert_norm"),
-                       ("deepseek-v32", "eh_proj"), ("kimi-k3", None), ("deepseek-v32", None), ("mimo2", "e_score_correction_bias"), ("deepseek-v2", None),
+                       ("deepseek-v32", "eh_proj"), ("lfm2-sound", r"^lin\."), ("lfm2-sound", None), ("kimi-k3", None), ("deepseek-v32", None), ("mimo2", "e_score_correction_bias"), ("deepseek-v2", None),
                        ("grok", r"layers\.1\.mlp\.gate_proj"), ("gemma4-moe", None), ("nomic-bert", None), ("step35", None), ("t5encoder", None)):
         f.make(name)
         names = load(f.model)[1]

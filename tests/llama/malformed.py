@@ -76,6 +76,53 @@ def _(c, t):
     t[name] = (dtype, shape[::-1], data)
 
 
+@case("qwen2vl", "rope.dimension_sections", "not whole")
+def _(c, t):
+    "sections of positions of which one is a fraction"
+    c["rope_scaling"]["mrope_section"][1] = 2.9
+
+
+@case("gemma3", "sliding_window_pattern", "no whole number above 0")
+def _(c, t):
+    "every 2^64-th layer without a window"
+    c["sliding_window_pattern"] = 18446744073709551616
+    c.pop("layer_types", None)
+
+
+@case("cohere2", "sliding_window_pattern", "no whole number above 0")
+def _(c, t):
+    "every layer and a half without a window"
+    c["sliding_window_pattern"] = 2.5
+    c.pop("layer_types", None)
+
+
+@case("mellum", "layer_types: config.json: expected a list")
+def _(c, t):
+    "kinds of layers by their numbers"
+    c["layer_types"] = {str(i): "full_attention" for i in range(len(c["layer_types"]))}
+
+
+@case("lfm2-sound", "dense_2", "embedding_length_out")
+def _(c, t):
+    "spectra of another width than the last layer's"
+    c["output_size"] = 64
+
+
+@case("lfm2-sound", "dense_2", "embedding_length_out")
+def _(c, t):
+    "spectra of no width"
+    del c["output_size"]
+
+
+@case("graniteswitch", "lora_a", "adapters.count")
+def _(c, t):
+    "adapters of half the rank, and twice as many"
+    n, rank = c["num_adapters"], c["max_lora_rank"]
+    c.update(num_adapters=2 * n, max_lora_rank=rank // 2)
+    for list_of in ("adapter_token_ids", "adapter_substitute_token_ids"):
+        c[list_of] = c[list_of] * 2
+
+
 @case("qwen2vl", "rope.dimension_sections", "wrong kind", "mrope_section")
 def _(c, t):
     "a text among the sections of positions"

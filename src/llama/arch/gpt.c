@@ -26,7 +26,7 @@ static const tare_llama_rule rugpt3_rules[] = {
 static const char *const neox_defaults[] = {
     "rope.theta = rope_parameters.rope_theta | rope_scaling.rope_theta | rotary_emb_base",
     "rope.partial = rope_parameters.partial_rotary_factor | rope_scaling.partial_rotary_factor",
-    "rotary_pct = rope.partial | 0.25",
+    "neox.partial = rope.partial | rotary_pct | 0.25",
     "layer_norm_eps = 0.00001",
     "max_position_embeddings = 2048",
     NULL};
@@ -35,7 +35,7 @@ static const tare_llama_key neox_own[] = {
     {"embedding_length", U32, "hidden_size"},
     {"block_count", U32, "layers"},
     {"feed_forward_length", U32, "intermediate_size"},
-    {"rope.dimension_count", U32, "rotary_pct * floor(hidden_size / num_attention_heads)"},
+    {"rope.dimension_count", U32, "neox.partial * floor(hidden_size / num_attention_heads)"},
     {"attention.head_count", U32, "num_attention_heads"},
     {"use_parallel_residual", BOOL, "use_parallel_residual | true"},
     {"attention.layer_norm_epsilon", F32, "layer_norm_eps"},

@@ -157,18 +157,17 @@ static const tare_llama_key switch_keys[] = {
     {"adapters.router_gain", F32, "control_token_gain | 15"},
     END_OF_KEYS};
 /* The first of the adapters is that of no token: zeros. */
-#define SWITCH_A "view(num_adapters, max_lora_rank, 0) lead(1)"
-#define SWITCH_B "view(num_adapters, 0, max_lora_rank) lead(1)"
+#define SWITCH_PART "view(d0, d2, d3) lead(1)"
 #define SWITCH_B_TURNED(heads)                                                                     \
     "view(0, max_lora_rank) heads(num_adapters * " heads ") view(num_adapters, 0, max_lora_rank) " \
     "lead(1)"
 #define SWITCH_PAIR(from, to)                                                                      \
     {"*." from ".base_layer.weight", "=blk.#." to ".weight", NULL},                                \
-        {"*." from ".lora_A", "=blk.#." to ".lora_a", SWITCH_A}, {                                 \
-        "*." from ".lora_B", "=blk.#." to ".lora_b", SWITCH_B                                      \
+        {"*." from ".lora_A", "=blk.#." to ".lora_a", SWITCH_PART}, {                              \
+        "*." from ".lora_B", "=blk.#." to ".lora_b", SWITCH_PART                                   \
     }
 #define SWITCH_SLICE(from, i, to, b)                                                               \
-    {"*." from ".lora_A_slices." i, "=blk.#." to ".lora_a", SWITCH_A}, {                           \
+    {"*." from ".lora_A_slices." i, "=blk.#." to ".lora_a", SWITCH_PART}, {                        \
         "*." from ".lora_B_slices." i, "=blk.#." to ".lora_b", b                                   \
     }
 #define SWITCH_Q   "num_attention_heads * attention.dim"
@@ -186,11 +185,11 @@ static const tare_llama_rule switch_rules[] = {
      "rows(0, " SWITCH_Q " + " SWITCH_K ", " SWITCH_K ") part(2, 3)"},
     SWITCH_SLICE("qkv_proj", "0", "attn_q", SWITCH_B_TURNED("num_attention_heads")),
     SWITCH_SLICE("qkv_proj", "1", "attn_k", SWITCH_B_TURNED("num_key_value_heads")),
-    SWITCH_SLICE("qkv_proj", "2", "attn_v", SWITCH_B),
+    SWITCH_SLICE("qkv_proj", "2", "attn_v", SWITCH_PART),
     SWITCH_PAIR("o_proj", "attn_output"),
     RULES_GATE_UP("*.shared_mlp.input_linear.base_layer.weight", "ffn_gate", "ffn_up", ""),
-    SWITCH_SLICE("input_linear", "0", "ffn_gate", SWITCH_B),
-    SWITCH_SLICE("input_linear", "1", "ffn_up", SWITCH_B),
+    SWITCH_SLICE("input_linear", "0", "ffn_gate", SWITCH_PART),
+    SWITCH_SLICE("input_linear", "1", "ffn_up", SWITCH_PART),
     SWITCH_PAIR("output_linear", "ffn_down"),
     END_OF_RULES};
 #define SWITCH_LORA(word) word ".lora_a " word ".lora_b "
