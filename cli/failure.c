@@ -72,8 +72,8 @@ void cli_error_text(char *buf, size_t size, const tare_error *err, const char *p
         snprintf(refused, sizeof refused, "%s; tare edit --recover finishes it", err->what);
         said.what = refused;
     }
-    if (cli_has_code(err, TARE_CODE_UNKNOWN_ARCHITECTURE)) {
-        const bool has_own_form = strstr(err->what, "whisper.cpp") != NULL;
+    const bool has_own_form = cli_has_code(err, TARE_CODE_IS_WHISPER);
+    if (has_own_form || cli_has_code(err, TARE_CODE_UNKNOWN_ARCHITECTURE)) {
         snprintf(refused, sizeof refused, "%s; %s, --keep-names converts under the names there are",
                  err->what,
                  has_own_form ? "--to whisper writes a file for it"

@@ -36,6 +36,7 @@ pub const TARE_CODE_BAD_SENSITIVITIES: &str = "fit.bad-sensitivities";
 pub const TARE_CODE_TARGET_TOO_SMALL: &str = "fit.target-too-small";
 pub const TARE_CODE_BAD_METADATA: &str = "llama.bad-metadata";
 pub const TARE_CODE_UNKNOWN_ARCHITECTURE: &str = "llama.unknown-architecture";
+pub const TARE_CODE_IS_WHISPER: &str = "llama.is-whisper";
 pub const TARE_CODE_NO_TOKENIZER: &str = "llama.no-tokenizer";
 pub const TARE_CODE_IS_ADAPTER: &str = "llama.is-adapter";
 pub const TARE_CODE_NO_PARTS: &str = "parts.none";

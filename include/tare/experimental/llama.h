@@ -52,6 +52,8 @@ typedef struct tare_llama_options {
 #define TARE_CODE_BAD_METADATA "llama.bad-metadata"
 /* The error of a Hugging Face model whose architecture tare does not map. */
 #define TARE_CODE_UNKNOWN_ARCHITECTURE "llama.unknown-architecture"
+/* The same, of a model that whisper.cpp runs: TARE_LLAMA_NAMES_WHISPER_CPP makes its file. */
+#define TARE_CODE_IS_WHISPER "llama.is-whisper"
 /* The error of a model without a tokenizer, where none was to be left out. */
 #define TARE_CODE_NO_TOKENIZER "llama.no-tokenizer"
 /* The error of an adapter where a model was expected: it is merged into its base, or becomes an

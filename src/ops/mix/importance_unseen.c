@@ -6,8 +6,9 @@
 #include "ops/mix/importance_matrix.h"
 
 #define FLOOR 1e-3 /* of the mean of what was seen */
-#define NOTHING                                                                                    \
-    1e-18F /* up to here, as encoders square sums of it and of weights in F32: that is 0, too */
+/* Nor does what is no more than this weigh: times the square of a small weight, and squared with it,
+ * it is 0 in F32, of which the least number is 1.4e-45. */
+#define NOTHING 1e-18F
 
 uint64_t tare_importance_unseen(const float *values, uint64_t n_rows, uint64_t cols,
                                 const tare_encoding *type) {
