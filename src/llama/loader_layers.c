@@ -531,25 +531,36 @@ static bool values_fit(const layers *l, tare_error *why) {
                   "llama.cpp has heads of values as wide as those of keys in this architecture");
 }
 
+typedef enum { SAME, MULTIPLE, DOUBLED } width_kind;
+
+static bool is_width(uint64_t is, uint64_t width, width_kind kind) {
+    if (kind == SAME) return is == width;
+    const uint64_t times = is / width;
+    return times * width == is && (kind == MULTIPLE || (times && (times & (times - 1)) == 0));
+}
+
 /* Widths that llama.cpp has as numbers, or takes of other tensors. */
 static bool widths_fit(const layers *l, tare_error *why) {
+    static const char *const faults[] = {
+        [SAME] = "llama.cpp has another number in this architecture",
+        [MULTIPLE] = "llama.cpp stops unless it is a multiple of another number",
+        [DOUBLED] = "llama.cpp stops unless it is another number times a power of two"};
     static const struct {
         const char *archs, *key;
         uint64_t width;
-        bool is_multiple;
+        width_kind kind;
     } fixed[] = {
-        {"gemma3n", "embedding_length_per_layer_input", 256, false},
-        /* which a rotation that spreads outliers works on */
-        {"deepseek32 glm-dsa", "attention.indexer.key_length", 64, true},
+        {"gemma3n", "embedding_length_per_layer_input", 256, SAME},
+        /* which a rotation that spreads outliers works on, in pieces or as a whole */
+        {"deepseek4", "attention.indexer.key_length", 64, MULTIPLE},
+        {"deepseek32 dots3note glm-dsa", "attention.indexer.key_length", 64, DOUBLED},
     };
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) {
         const uint64_t is = number_or(l, fixed[i].key, fixed[i].width);
         if (!tare_llama_is_one_of(l->architecture, fixed[i].archs) ||
-            (fixed[i].is_multiple ? is % fixed[i].width == 0 : is == fixed[i].width))
+            is_width(is, fixed[i].width, fixed[i].kind))
             continue;
-        no_key(l, why, fixed[i].key,
-               fixed[i].is_multiple ? "llama.cpp stops unless it is a multiple of another number"
-                                    : "llama.cpp has another number in this architecture");
+        no_key(l, why, fixed[i].key, faults[fixed[i].kind]);
         tare_error_detail(why, "%llu, not %llu", (unsigned long long)is,
                           (unsigned long long)fixed[i].width);
         return false;

@@ -114,6 +114,27 @@ def _(c, t):
     del c["output_size"]
 
 
+def widen_index(c, t, numerator, denominator):
+    c["index_head_dim"] = c["index_head_dim"] * numerator // denominator
+    for name, (dtype, shape, data) in t.items():
+        if ".indexer." in name and "weights_proj" not in name:
+            axis = 1 if name.endswith(".ape") else 0
+            shape = [n * numerator // denominator if i == axis else n for i, n in enumerate(shape)]
+            t[name] = (dtype, shape, (data * numerator)[:len(data) * numerator // denominator])
+
+
+@case("dots3note", "attention.indexer.key_length", "192", "power of two")
+def _(c, t):
+    "an index of a width that no whole rotation has"
+    widen_index(c, t, 3, 1)
+
+
+@case("deepseek4", "attention.indexer.key_length", "48", "multiple of")
+def _(c, t):
+    "an index of a width that rotations do not make up"
+    widen_index(c, t, 3, 4)
+
+
 @case("graniteswitch", "lora_a", "adapters.count")
 def _(c, t):
     "adapters of half the rank, and twice as many"
