@@ -10,12 +10,9 @@
 #include "base/status.h"
 #include "base/str.h"
 
-#define TARE_STRINGIFY_(x) #x
-#define TARE_STRINGIFY(x)  TARE_STRINGIFY_(x)
-
 const char *tare_version(void) {
-    return TARE_STRINGIFY(TARE_VERSION_MAJOR) "." TARE_STRINGIFY(
-        TARE_VERSION_MINOR) "." TARE_STRINGIFY(TARE_VERSION_PATCH);
+    return TARE_TEXT_OF(TARE_VERSION_MAJOR) "." TARE_TEXT_OF(TARE_VERSION_MINOR) "." TARE_TEXT_OF(
+        TARE_VERSION_PATCH);
 }
 
 const char *tare_status_text(tare_status status) {

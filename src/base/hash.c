@@ -9,6 +9,8 @@
 #include <string.h>
 #include <zstd.h>
 
+#include "base/str.h"
+
 uint32_t tare_crc32(uint32_t crc, const void *bytes, size_t n) {
     return libdeflate_crc32(crc, bytes, n);
 }
@@ -77,16 +79,13 @@ bool tare_unhex(uint8_t *out, const char *hex, size_t n) {
     return true;
 }
 
-#define TEXT_(x) #x
-#define TEXT(x)  TEXT_(x)
-
 bool tare_dependency(const char **name, const char **version, size_t i) {
     static const char *const names[] = {NULL, "libdeflate", "libpcre2", "libzstd"};
     if (i >= sizeof names / sizeof names[0]) return false;
     *name = names[i];
     *version = i == 0   ? tare_sha256_version(name)
                : i == 1 ? LIBDEFLATE_VERSION_STRING
-               : i == 2 ? TEXT(PCRE2_MAJOR) "." TEXT(PCRE2_MINOR)
+               : i == 2 ? TARE_TEXT_OF(PCRE2_MAJOR) "." TARE_TEXT_OF(PCRE2_MINOR)
                         : ZSTD_versionString();
     return true;
 }

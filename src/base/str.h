@@ -9,7 +9,10 @@
 #include <tare/base.h>
 
 #define TARE_STR(literal) ((tare_str){literal, sizeof(literal) - 1})
-#define TARE_UTF8_MARK    "\xef\xbb\xbf" /* the byte order mark that some editors begin a text with */
+/* A constant as a text. */
+#define TARE_TEXT_OF_(x) #x
+#define TARE_TEXT_OF(x)  TARE_TEXT_OF_(x)
+#define TARE_UTF8_MARK   "\xef\xbb\xbf" /* the byte order mark that some editors begin a text with */
 
 static inline tare_str tare_str_of(const char *s) {
     return (tare_str){s, s ? strlen(s) : 0};

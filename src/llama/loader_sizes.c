@@ -13,14 +13,11 @@ enum { COLS = 0, ROWS = 1, STACK = 2 }; /* dimensions, fastest first */
 #define BARE(x) "blk.#." x " "
 #define WIDTH   "embedding_length"
 
-#define RWKV    "rwkv6 rwkv6qwen2 rwkv7 arwkv7"
-#define RWKV_6  "rwkv6 rwkv6qwen2"
-#define RWKV_7  "rwkv7 arwkv7"
-#define MAMBA   "jamba mamba"
-#define MAMBA_2 "falcon-h1 granitehybrid mamba2 nemotron_h nemotron_h_moe"
-#define DELTA   "qwen35 qwen35moe qwen3next qwen4exp" /* linear attention of Qwen */
-#define KDA_TWO "glm5-next kimi-linear"               /* whose gates are two factors */
-#define KDA     "bailingmoe3 kimi-k3 " KDA_TWO
+#define RWKV   "rwkv6 rwkv6qwen2 rwkv7 arwkv7"
+#define RWKV_6 "rwkv6 rwkv6qwen2"
+#define RWKV_7 "rwkv7 arwkv7"
+#define MAMBA  "jamba mamba"
+#define DELTA  "qwen35 qwen35moe qwen3next qwen4exp" /* linear attention of Qwen */
 
 #define INNER  "ssm.inner_size"
 #define STATE  "ssm.state_size"
@@ -88,8 +85,8 @@ const tare_llama_loader_size tare_llama_loader_sizes[] = {
     {"attention.gate_lora_rank", B("time_mix_g1"), ROWS, RWKV_7, NULL},
     {"attention.gate_lora_rank", B("time_mix_g2"), COLS, RWKV_7, NULL},
     /* state spaces */
-    {KERNEL, B("ssm_conv1d"), COLS, MAMBA " " MAMBA_2 " " DELTA " plamo2", NULL},
-    {INNER, B("ssm_out"), COLS, MAMBA " " MAMBA_2 " plamo2", NULL},
+    {KERNEL, B("ssm_conv1d"), COLS, MAMBA " " TARE_LLAMA_MAMBA_2 " " DELTA " plamo2", NULL},
+    {INNER, B("ssm_out"), COLS, MAMBA " " TARE_LLAMA_MAMBA_2 " plamo2", NULL},
     {INNER, B("ssm_conv1d"), ROWS, MAMBA " plamo2", NULL},
     {"2*" INNER, B("ssm_in"), ROWS, MAMBA " plamo2", NULL},
     {INNER, B("ssm_x") BARE("ssm_d"), COLS, MAMBA, NULL},
@@ -104,41 +101,43 @@ const tare_llama_loader_size tare_llama_loader_sizes[] = {
     {"8*8 | " WIDTH "/8/2", B("ssm_dt") BARE("ssm_dt_norm"), COLS, "plamo2", NULL},
     {"8*8 2*" STATE " | " WIDTH "/8/2 2*" STATE, B("ssm_x"), ROWS, "plamo2", NULL},
     {"attention.key_length", B("attn_q_norm") B("attn_k_norm"), COLS, "plamo2", NULL},
-    {"2*" INNER " 2*" GROUPS "*" STATE " " RANK, B("ssm_in"), ROWS, MAMBA_2, NULL},
-    {INNER " 2*" GROUPS "*" STATE, B("ssm_conv1d"), ROWS, MAMBA_2, NULL},
-    {RANK, BARE("ssm_a") BARE("ssm_d"), ROWS, MAMBA_2, NULL},
-    {"1", BARE("ssm_a") BARE("ssm_d"), COLS, MAMBA_2 " bailingmoe3 kimi-linear", NULL},
-    {RANK, BIAS("ssm_dt"), COLS, MAMBA_2 " " DELTA, NULL},
-    {INNER "/" GROUPS, B("ssm_norm"), COLS, MAMBA_2, NULL},
-    {GROUPS, B("ssm_norm"), ROWS, MAMBA_2, NULL},
+    {"2*" INNER " 2*" GROUPS "*" STATE " " RANK, B("ssm_in"), ROWS, TARE_LLAMA_MAMBA_2, NULL},
+    {INNER " 2*" GROUPS "*" STATE, B("ssm_conv1d"), ROWS, TARE_LLAMA_MAMBA_2, NULL},
+    {RANK, BARE("ssm_a") BARE("ssm_d"), ROWS, TARE_LLAMA_MAMBA_2, NULL},
+    {"1", BARE("ssm_a") BARE("ssm_d"), COLS, TARE_LLAMA_MAMBA_2 " bailingmoe3 kimi-linear", NULL},
+    {RANK, BIAS("ssm_dt"), COLS, TARE_LLAMA_MAMBA_2 " " DELTA, NULL},
+    {INNER "/" GROUPS, B("ssm_norm"), COLS, TARE_LLAMA_MAMBA_2, NULL},
+    {GROUPS, B("ssm_norm"), ROWS, TARE_LLAMA_MAMBA_2, NULL},
     /* linear attention */
     {MIXED, B("ssm_conv1d"), ROWS, DELTA, NULL},
     {MIXED, B("attn_qkv"), ROWS, DELTA, "ssm_conv1d"},
     {STATE "*" RANK, B("attn_gate"), ROWS, DELTA, "ssm_conv1d"},
     {STATE "*" RANK, B("ssm_out"), COLS, DELTA, NULL},
-    {WIDTH, B("attn_gate") B("ssm_ba") B("ssm_alpha") B("ssm_beta"), COLS, DELTA " " KDA, NULL},
+    {WIDTH, B("attn_gate") B("ssm_ba") B("ssm_alpha") B("ssm_beta"), COLS, DELTA " " TARE_LLAMA_KDA,
+     NULL},
     {RANK, BARE("ssm_a"), COLS, DELTA, NULL},
     {"2*" RANK, B("ssm_ba"), ROWS, DELTA, NULL},
     {RANK, B("ssm_alpha") B("ssm_beta"), ROWS, DELTA, NULL},
     {STATE, B("ssm_norm"), COLS, DELTA, NULL},
-    {KERNEL, B("ssm_conv1d_q") B("ssm_conv1d_k") B("ssm_conv1d_v"), COLS, KDA, NULL},
-    {LINEAR, B("ssm_conv1d_q") B("ssm_conv1d_k") B("ssm_conv1d_v"), STACK, KDA, NULL},
-    {"1", B("ssm_conv1d_q") B("ssm_conv1d_k") B("ssm_conv1d_v"), ROWS, KDA, NULL},
-    {LINEAR, B("attn_q") B("attn_k") B("attn_v") B("ssm_f_b") B("ssm_g_b"), ROWS, KDA, "ssm_f_a"},
-    {LINEAR, B("attn_output") BIAS("ssm_dt"), COLS, KDA, "ssm_f_a"},
-    {WIDTH, B("ssm_f_a") B("ssm_g_a"), COLS, KDA, NULL},
-    {"kda.head_dim", B("ssm_f_a") B("ssm_g_a"), ROWS, "kimi-k3 " KDA_TWO, NULL},
+    {KERNEL, B("ssm_conv1d_q") B("ssm_conv1d_k") B("ssm_conv1d_v"), COLS, TARE_LLAMA_KDA, NULL},
+    {LINEAR, B("ssm_conv1d_q") B("ssm_conv1d_k") B("ssm_conv1d_v"), STACK, TARE_LLAMA_KDA, NULL},
+    {"1", B("ssm_conv1d_q") B("ssm_conv1d_k") B("ssm_conv1d_v"), ROWS, TARE_LLAMA_KDA, NULL},
+    {LINEAR, B("attn_q") B("attn_k") B("attn_v") B("ssm_f_b") B("ssm_g_b"), ROWS, TARE_LLAMA_KDA,
+     "ssm_f_a"},
+    {LINEAR, B("attn_output") BIAS("ssm_dt"), COLS, TARE_LLAMA_KDA, "ssm_f_a"},
+    {WIDTH, B("ssm_f_a") B("ssm_g_a"), COLS, TARE_LLAMA_KDA, NULL},
+    {"kda.head_dim", B("ssm_f_a") B("ssm_g_a"), ROWS, "kimi-k3 " TARE_LLAMA_KDA_TWO, NULL},
     {LINEAR, B("ssm_g"), ROWS, "kimi-k3", NULL},
     {WIDTH, B("ssm_g"), COLS, "kimi-k3", NULL},
     {LINEAR, B("ssm_f_a") B("ssm_g_a"), ROWS, "bailingmoe3", NULL},
-    {"kda.head_dim", B("ssm_f_b") B("ssm_g_b") B("ssm_norm"), COLS, KDA, NULL},
-    {HEADS, B("ssm_beta"), ROWS, KDA, NULL},
+    {"kda.head_dim", B("ssm_f_b") B("ssm_g_b") B("ssm_norm"), COLS, TARE_LLAMA_KDA, NULL},
+    {HEADS, B("ssm_beta"), ROWS, TARE_LLAMA_KDA, NULL},
     {HEADS, BARE("ssm_a"), ROWS, "bailingmoe3 kimi-linear", NULL},
     {HEADS, BARE("ssm_a"), COLS, "glm5-next kimi-k3", NULL},
     {"2*attention.head_count*attention.key_length", B("attn_q"), ROWS, DELTA, NULL},
     /* latent attention */
     {LATENT " rope.dimension_count", B("attn_kv_a_mqa"), ROWS, NULL, NULL},
-    {HEADS "*" VALUES, B("attn_output"), COLS, KDA, "attn_kv_a_mqa"},
+    {HEADS "*" VALUES, B("attn_output"), COLS, TARE_LLAMA_KDA, "attn_kv_a_mqa"},
     {LATENT, B("attn_kv_b"), COLS, NULL, NULL},
     {HEADS "*" KEYS " -" HEADS "*rope.dimension_count " HEADS "*" VALUES, B("attn_kv_b"), ROWS,
      NULL, NULL},

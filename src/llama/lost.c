@@ -142,16 +142,10 @@ static bool has_like(const tare_llama_mapping *m, const char *pattern) {
     return false;
 }
 
-/* Takes a word from the front of a text whose words end with blanks and bars. */
-static tare_str next_of(const char **text) {
-    *text += strspn(*text, " |");
-    const tare_str word = {*text, strcspn(*text, " |")};
-    *text += word.len;
-    return word;
-}
+#define ENDS " |" /* of words */
 
 bool tare_llama_is_spared(const char *words, tare_str name) {
-    for (tare_str w; words && (w = next_of(&words)).len;) {
+    for (tare_str w; words && (w = tare_llama_next_of(&words, ENDS)).len;) {
         const bool is_end = w.ptr[0] == '*';
         const tare_str rest = tare_str_cut(name, w.len);
         if (is_end ? tare_str_ends(name, tare_str_cut(w, 1))
@@ -166,7 +160,7 @@ bool tare_llama_is_spared(const char *words, tare_str name) {
 static void check_block(tare_llama_mapping *m, uint64_t block, tare_str likes) {
     char first[160] = "", name[160];
     const char *text = likes.ptr;
-    for (tare_str w; (w = next_of(&text)).len && w.ptr < likes.ptr + likes.len;) {
+    for (tare_str w; (w = tare_llama_next_of(&text, ENDS)).len && w.ptr < likes.ptr + likes.len;) {
         const int lead = (int)strcspn(w.ptr, "#");
         snprintf(name, sizeof name, "%.*s%llu%.*s.weight", lead, w.ptr, (unsigned long long)block,
                  (int)w.len - lead - 1, w.ptr + lead + 1);

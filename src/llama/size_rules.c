@@ -39,7 +39,7 @@ enum { COLS = 0, ROWS = 1, STACK = 2 }; /* dimensions, fastest first */
     "!bailingmoe3 deepseek2 deepseek32 deepseek4 dots3note gemma4-assistant "                      \
     "glm-dsa glm5-next hy_v4 kimi-k3 kimi-linear minicpm3 mistral4 plm"
 /* But where linear attention in other blocks has heads of its own width (loader_sizes.c). */
-#define ONE_ATTENTION "!bailingmoe3 glm5-next kimi-k3 kimi-linear"
+#define ONE_ATTENTION "!" TARE_LLAMA_KDA
 /* Nor where queries have a gate beside them. */
 #define GATED_QUERIES OTHER_HEADS " " TARE_LLAMA_GATED_QUERIES
 /* Where experts are as wide as a feed-forward network without them. */

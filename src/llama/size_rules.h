@@ -12,6 +12,11 @@
 #define TARE_LLAMA_OTHER_BLOCKS "wavtokenizer-dec"
 /* Those whose queries have a gate beside them. */
 #define TARE_LLAMA_GATED_QUERIES "qwen35 qwen35moe qwen3next qwen4exp"
+/* Those with blocks of Mamba 2; those with linear attention (KDA) among the others, the first of which have gates
+ * that are two factors. */
+#define TARE_LLAMA_MAMBA_2 "falcon-h1 granitehybrid mamba2 nemotron_h nemotron_h_moe"
+#define TARE_LLAMA_KDA_TWO "glm5-next kimi-linear"
+#define TARE_LLAMA_KDA     TARE_LLAMA_KDA_TWO " bailingmoe3 kimi-k3"
 
 /* One size, which all of these tensors have. */
 typedef struct tare_llama_size_rule {

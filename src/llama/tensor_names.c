@@ -16,11 +16,15 @@ typedef struct tare_llama_name_slot {
     bool is_in_block;
 } slot;
 
+tare_str tare_llama_next_of(const char **text, const char *separators) {
+    *text += strspn(*text, separators);
+    const tare_str word = {*text, strcspn(*text, separators)};
+    *text += word.len;
+    return word;
+}
+
 tare_str tare_llama_next_word(const char **text) {
-    while (**text == ' ') ++*text;
-    const char *from = *text;
-    while (**text && **text != ' ') ++*text;
-    return (tare_str){from, (size_t)(*text - from)};
+    return tare_llama_next_of(text, " ");
 }
 
 bool tare_llama_is_one_of(tare_str word, const char *words) {

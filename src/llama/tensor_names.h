@@ -27,8 +27,10 @@ tare_status tare_llama_names_find(tare_str *out, const tare_llama_names *names, 
 bool tare_llama_is_one_of(tare_str word, const char *words);
 /* Whether llama.cpp's name of a tensor, without "blk.N.", ends without ".weight". */
 bool tare_llama_is_bare(tare_str architecture, tare_str word);
-/* The next word of a list, which moves behind it; empty at the end. */
+/* The next word of a list, which moves behind it; empty at the end. Words end with a blank, or with any of
+ * these characters. */
 tare_str tare_llama_next_word(const char **words);
+tare_str tare_llama_next_of(const char **words, const char *separators);
 /* The side of a tensor of llama.cpp as rows spell it: "dec." of "dec.attn_q", "" of most. Static. */
 const char *tare_llama_side_of(tare_str name);
 

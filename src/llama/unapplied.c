@@ -7,6 +7,7 @@
 #include "base/arith.h"
 #include "base/report.h"
 #include "base/str.h"
+#include "llama/loader.h"
 #include "llama/mapping.h"
 #include "quantized/quantized.h"
 
@@ -15,6 +16,7 @@
     "'" TARE_LLAMA_ACTIVATIONS "')"
 #define OTHER_THAN(words)                                                                          \
     "if(has(" ACTIVATION "), if(one_of(" ACTIVATION ", '" words "'), false, true))"
+#define OWN           TARE_TEXT_OF(TARE_LLAMA_OWN_KV_LAYERS) /* of Gemma 3n */
 #define T5_ACTIVATION "word(dense_act_fn, '" TARE_LLAMA_ACTIVATIONS "')"
 #define TOPK_METHOD   "word(topk_method, 'greedy group_limited_greedy noaux_tc')"
 #define GELU_ARCHS                                                                                 \
@@ -230,9 +232,10 @@ static const struct {
      "true))",
      NULL, NULL,
      "final_logit_softcapping: llama.cpp caps logits at 30 in this architecture" OTHER_RESULTS},
-    {"gemma3n", "if(min(20, layers) == layers - (num_kv_shared_layers | 0), false, true)", NULL,
-     NULL,
-     "num_kv_shared_layers: llama.cpp has keys and values of the first 20 layers, which all others "
+    {"gemma3n", "if(min(" OWN ", layers) == layers - (num_kv_shared_layers | 0), false, true)",
+     NULL, NULL,
+     "num_kv_shared_layers: llama.cpp has keys and values of the first " OWN
+     " layers, which all others "
      "share" OTHER_RESULTS},
     {"kimi-linear", "if(moe_renormalize | true, false, true)", NULL, NULL,
      "moe_renormalize false: llama.cpp normalizes the weights of experts in this "
