@@ -16,6 +16,24 @@
 #define CHOICE   "exp_probs_b.bias"
 #define CHOOSERS "deepseek2 deepseek32 dots1 exaone-moe glm-dsa mimo2"
 
+/* Whose layers that predict more tokens have a last norm of their own. */
+#define PREDICTORS                                                                                 \
+    "deepseek32 dots3note exaone-moe exaone4 glm-dsa glm4 glm4moe glm5-next hy_v3 "                \
+    "nemotron_h_moe qwen35 qwen35moe step35"
+/* Classes whose matrices have biases, and what says that others have them or not. */
+#define BIASED_SINCE_GPT "bloom codeshell gpt2 jais starcoder"
+#define BIASED_QKV       "bert dream jais2 phi2 qwen2 qwen2moe qwen2vl rwkv6qwen2"
+#define BY_ATTENTION                                                                               \
+    "apertus cohere2 gemma gemma2 gemma3 glm4 glm4moe granite llama olmo2 olmoe phimoe qwen3 "     \
+    "qwen3moe smollm3"
+#define SAID_OR_SO "if(attention_bias | qkv_bias | true, 1, 0)"
+#define IF_SAID    "if(attention_bias | false, 1, 0)"
+#define BIAS(stem, archs, formula, member)                                                         \
+    { archs, stem ".bias", stem ".weight", formula, member }
+#define BIASES_QKV(archs, formula, member)                                                         \
+    BIAS("attn_q", archs, formula, member), BIAS("attn_k", archs, formula, member),                \
+        BIAS("attn_v", archs, formula, member)
+
 /* Names of a block: each that has `beside` has these, where the formula is above 0. `beside` NULL: of the model. */
 static const struct {
     const char *archs, *words, *beside, *formula, *member;
@@ -46,13 +64,40 @@ static const struct {
      "feed_forward_proj"},
     {"gemma4", "attn_v.weight", "attn_k.weight", "if(attention_k_eq_v | false, 0, 1)",
      "attention_k_eq_v"},
-    {"bailingmoe3 deepseek32 dots3note exaone-moe exaone4 glm-dsa glm4 glm4moe glm5-next hy_v3 "
-     "mimo2 "
-     "nemotron_h_moe qwen35 qwen35moe step35",
-     "nextn.eh_proj.weight nextn.hnorm.weight", "nextn.enorm.weight", ALWAYS, "architectures"},
+    {PREDICTORS " bailingmoe3 mimo2", "nextn.eh_proj.weight nextn.hnorm.weight",
+     "nextn.enorm.weight", ALWAYS, "architectures"},
+    {PREDICTORS, "nextn.shared_head_norm.weight", "nextn.enorm.weight", ALWAYS, "architectures"},
     {"kimi-k3", "attn_gate.weight", "attn_kv_a_mqa.weight", ALWAYS, "architectures"},
     {"kimi-k3", "ffn_routed_norm.weight", "ffn_routed_down.weight", ALWAYS, "architectures"},
     {"lfm2", "dense_2.weight dense_2.bias", NULL, "if(has(output_size), 1, 0)", "output_size"},
+    BIASES_QKV(BIASED_QKV, SAID_OR_SO, "architectures"),
+    BIASES_QKV("gpt-oss", ALWAYS, "architectures"),
+    BIASES_QKV("seed_oss", "if(attention_bias | true, 1, 0)", "attention_bias"),
+    BIASES_QKV(BY_ATTENTION, IF_SAID, "attention_bias"),
+    BIASES_QKV("pangu-embedded", "if(bias | false, 1, 0)", "bias"),
+    BIAS("attn_qkv", BIASED_SINCE_GPT " qwen", ALWAYS, "architectures"),
+    BIAS("attn_qkv", "gptneox", "if(attention_bias | true, 1, 0)", "attention_bias"),
+    BIAS("attn_output", BIASED_SINCE_GPT " bert gpt-oss jais2 phi2", ALWAYS, "architectures"),
+    BIAS("attn_output", "gptneox", "if(attention_bias | true, 1, 0)", "attention_bias"),
+    BIAS("ffn_up", BIASED_SINCE_GPT " bert gptneox jais2 phi2", ALWAYS, "architectures"),
+    BIAS("ffn_down", BIASED_SINCE_GPT " bert gptneox jais2 phi2", ALWAYS, "architectures"),
+    BIAS("ffn_gate", "jais", ALWAYS, "architectures"),
+    {"granite llama", "ffn_gate.bias ffn_up.bias ffn_down.bias", "ffn_gate.weight",
+     "if(mlp_bias | false, 1, 0)", "mlp_bias"},
+    {"gpt-oss", "ffn_gate_inp.bias ffn_gate_exps.bias ffn_up_exps.bias ffn_down_exps.bias",
+     "ffn_gate_inp.weight", ALWAYS, "architectures"},
+    {"phi2", "output.bias", NULL, ALWAYS, "architectures"},
+    {"phimoe", "output.bias", NULL, "if(lm_head_bias | false, 1, 0)", "lm_head_bias"},
+    BIAS("ssm_conv1d", "falcon-h1 jamba mamba mamba2 nemotron_h nemotron_h_moe",
+         "if(use_conv_bias | mamba_conv_bias | true, 1, 0)", "use_conv_bias"),
+    {"falcon-h1", "ssm_norm.weight", "ssm_in.weight", "if(mamba_rms_norm | false, 1, 0)",
+     "mamba_rms_norm"},
+    BIAS("ffn_norm", "stablelm", ALWAYS, "architectures"),
+    BIAS("attn_norm_2", "falcon rwkv6 rwkv7", ALWAYS, "architectures"),
+    BIAS("time_mix_ln", "rwkv6 rwkv7", ALWAYS, "architectures"),
+    BIAS("indexer.k_norm", "glm-dsa", ALWAYS, "architectures"),
+    {"bert", "cls.weight cls.bias cls.output.weight cls.output.bias", NULL,
+     "if(is_classifier, 1, 0)", "architectures"},
     {"gemma4", "ffn_down_exps.scale", "ffn_down_exps.weight", ALWAYS, "enable_moe_block"},
     {"talkie", "attn_output.scale", "attn_output.weight", ALWAYS, "architectures"},
     {"talkie", "ffn_down.scale", "ffn_down.weight", ALWAYS, "architectures"},
@@ -68,7 +113,7 @@ static void warn(tare_llama_mapping *m, const char *name, const char *member) {
     f.text = TARE_STR("by config.json the model has this tensor");
     tare_report_addf(m->options->context->report, &f,
                      "it is missing, and by config.json (%s) the model has it: llama.cpp runs "
-                     "without it, so results differ",
+                     "without it or with zeros, so results differ",
                      member);
     if (m->out->loss.status == TARE_OK) m->out->loss = f;
 }
@@ -84,6 +129,12 @@ static bool lead_of(char *lead, size_t size, tare_str name, const char *word) {
     return true;
 }
 
+/* Zeros for a bias that llama.cpp asks for (biases.c) are none of the model's. */
+static bool has_own(const tare_llama_mapping *m, tare_str name) {
+    const tare_llama_target *t = tare_llama_target_named(m, name);
+    return t && (!t->bytes || !tare_str_ends(name, TARE_STR(".bias")));
+}
+
 static void check_row(tare_llama_mapping *m, size_t row) {
     char name[160], lead[64] = "";
     for (size_t i = 0; i < (rows[row].beside ? m->n_targets : 1); i++) {
@@ -92,7 +143,7 @@ static void check_row(tare_llama_mapping *m, size_t row) {
             continue;
         for (tare_str w; (w = tare_llama_next_word(&words)).len;) {
             snprintf(name, sizeof name, "%s%.*s", lead, (int)w.len, w.ptr);
-            if (!tare_llama_has_target(m, tare_str_of(name))) warn(m, name, rows[row].member);
+            if (!has_own(m, tare_str_of(name))) warn(m, name, rows[row].member);
         }
     }
 }

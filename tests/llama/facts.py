@@ -327,7 +327,11 @@ def uneven(f):
                        ("falcon-40b", "ln_attn"), ("bert", "token_type_embeddings"), ("distilbert", None), ("falcon-7b", None), ("roberta", None),
                        ("deepseek-v3", "e_score_correction_bias"), ("glm4moelite", "e_score_correction_bias"), ("dots1", "e_score_correction_bias"),
                        ("hy_v3", "expert_bias"), ("hy_v4", "e_score_correction_bias"), ("kimi-k3", "g_proj"), ("kimi-k3", "routed_expert_norm"),
-                       ("deepseek-v32", "eh_proj"), ("lfm2-sound", r"^lin\."), ("lfm2-sound", None), ("kimi-k3", None), ("deepseek-v32", None), ("mimo2", "e_score_correction_bias"), ("deepseek-v2", None),
+                       ("deepseek-v32", "eh_proj"), ("lfm2-sound", r"^lin\."), ("lfm2-sound", None),
+                       ("gpt2", r"c_fc\.bias"), ("phi2", r"lm_head\.bias"), ("qwen2", r"[qkv]_proj\.bias"), ("gptneox", r"dense\.bias"),
+                       ("mamba2", r"conv1d\.bias"), ("bert", r"query\.bias"), ("gpt-oss", r"router\.bias"), ("qwen35", r"mtp\.norm"), ("jais2", r"o_proj\.bias"),
+                       ("rwkv7", r"ffn_norm\.bias"), ("roberta-classes", r"classifier\.dense"),
+                       *((n, None) for n in ("gpt2", "phi2", "qwen2", "gptneox", "mamba2", "gpt-oss", "qwen35", "falcon-h1", "rwkv7", "roberta-classes")), ("kimi-k3", None), ("deepseek-v32", None), ("mimo2", "e_score_correction_bias"), ("deepseek-v2", None),
                        ("grok", r"layers\.1\.mlp\.gate_proj"), ("gemma4-moe", None), ("nomic-bert", None), ("step35", None), ("t5encoder", None)):
         f.make(name)
         names = load(f.model)[1]
