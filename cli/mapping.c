@@ -52,6 +52,12 @@ static int check_usage(const cli_command *command, const cli_write *w, tare_llam
         return cli_usage(command,
                          "--mtp and --no-mtp are about a text model, which --%s does not write",
                          w->mmproj ? "mmproj" : "lora");
+    if (w->lora && (w->mmproj || w->metadata || w->pre || w->vocab_only || w->no_tokenizer ||
+                    w->like_reference || w->target_model))
+        return cli_usage(command,
+                         "--lora writes an adapter alone: none of --mmproj, --metadata, --pre, "
+                         "--vocab-only, --no-tokenizer, --like-reference and --target-model goes "
+                         "with it");
     if (w->mtp && w->no_mtp)
         return cli_usage(command,
                          "--mtp writes the layers that --no-mtp leaves out: give one of them");

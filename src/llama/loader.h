@@ -47,6 +47,11 @@ uint64_t tare_llama_windows(const tare_model *gguf, tare_str architecture, uint6
 bool tare_llama_next_is_set(tare_array_walk *walk);
 /* Gemma 3n has so many layers with keys and values of their own, whatever its size. */
 #define TARE_LLAMA_OWN_KV_LAYERS 20
+/* Where a head is not turned, and so nothing is said of how much of it. */
+#define TARE_LLAMA_UNTURNED                                                                        \
+    "arwkv7 bert bloom deepseek2-ocr glm5-next gpt2 jais jamba jina-bert-v2 mamba mamba2 mpt "     \
+    "nemotron_h nemotron_h_moe refact rwkv6 rwkv6qwen2 rwkv7 starcoder t5 t5encoder "              \
+    "wavtokenizer-dec"
 /* Where heads of blocks with a window may have another width than those of others, and turn otherwise. */
 #define TARE_LLAMA_HEADS_BY_BLOCK "dots3note gemma4 gemma4-assistant gemma-embedding2"
 #define TARE_LLAMA_TURNS_BY_BLOCK "gemma4 gemma4-assistant laguna maple spark2_5 step35"

@@ -155,11 +155,6 @@ static bool function_loads(const values *s, tare_error *why) {
 
 /* ---- attention -------------------------------------------------------------------------------- */
 
-/* Where a head is not turned, and so nothing is said of how much of it. */
-static const char unturned[] =
-    "arwkv7 bert bloom deepseek2-ocr glm5-next gpt2 jais jamba jina-bert-v2 mamba mamba2 mpt "
-    "nemotron_h "
-    "nemotron_h_moe refact rwkv6 rwkv6qwen2 rwkv7 starcoder t5 t5encoder wavtokenizer-dec";
 /* Where all of a head turns, whatever the key says. */
 static const char turned_whole[] =
     "apertus arcee arctic baichuan chameleon codeshell cogvlm cohere2moe dbrx deci deepseek "
@@ -174,7 +169,7 @@ static const char turned_whole[] =
 static bool turns(const values *s) {
     const tare_value *v = value_of(s, "rope.scaling.finetuned");
     if (tare_str_is(s->architecture, "granitehybrid")) return !v || v->as.u > 0;
-    return !tare_llama_is_one_of(s->architecture, unturned);
+    return !tare_llama_is_one_of(s->architecture, TARE_LLAMA_UNTURNED);
 }
 
 /* Each head of keys is one of as many heads of queries. */

@@ -197,6 +197,18 @@ static tare_status find_arch(tare_llama_mapping *m, tare_error *err) {
     return tare_llama_names_init(&m->names, m->arch->name, m->arch->tensors, &m->out->arena, err);
 }
 
+static tare_status check_vocab_size(const tare_llama_mapping *m, tare_error *err) {
+    tare_llama_value v;
+    if (m->arch->tower || m->arch->ignores_vocab_size ||
+        m->arch->tokenizer.family == TARE_LLAMA_VOCAB_NONE)
+        return TARE_OK;
+    TARE_TRY(tare_llama_formula(&v, TARE_STR("vocab_size"), &m->config, NULL, err));
+    if (v.kind == TARE_LLAMA_ABSENT || (v.kind == TARE_LLAMA_NUMBER && v.number >= 1 &&
+                                        v.number < 0x1p31 && v.number == trunc(v.number)))
+        return TARE_OK;
+    return fail_config("vocab_size: expected 1 to 2^31 - 1", err);
+}
+
 /* How many rows the embeddings have; formulas know it where config.json has no vocab_size. */
 static tare_status find_embedding_rows(tare_llama_mapping *m, tare_error *err) {
     const tare_catalog *c = &m->hf->catalog;
@@ -377,6 +389,7 @@ tare_status tare_llama_mapping_fill(tare_llama_mapping *m, tare_error *err) {
     } else {
         TARE_TRY(find_arch(m, err));
         TARE_TRY(tare_llama_find_tied(m, err));
+        TARE_TRY(check_vocab_size(m, err));
         TARE_TRY(find_embedding_rows(m, err));
         TARE_TRY(read_tokenizer(m, err));
         TARE_TRY(tare_llama_rope_tensors(m, err));

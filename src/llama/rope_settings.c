@@ -7,6 +7,7 @@
 
 #include "base/report.h"
 #include "base/str.h"
+#include "llama/loader.h"
 #include "llama/mapping.h"
 
 tare_status tare_llama_fail_rope(const char *member, const char *what, tare_error *err) {
@@ -135,11 +136,27 @@ static void note_two(tare_llama_mapping *m, const tare_json_node *place) {
     if (m->out->loss.status == TARE_OK) m->out->loss = f;
 }
 
+/* A base that is null is none, neither the class's nor llama.cpp's. */
+static tare_status check_base(const tare_llama_mapping *m, tare_error *err) {
+    double has_base;
+    if (m->arch->tower || tare_llama_is_one_of(tare_str_of(m->arch->name), TARE_LLAMA_UNTURNED
+                                               " granitehybrid kimi-k3 kimi-linear"))
+        return TARE_OK;
+    TARE_TRY(tare_llama_number(&has_base, m,
+                               "if(is_null('rope_theta'), if(has(rope.theta), 1, 0), 1)", 1, err));
+    return has_base > 0 ? TARE_OK
+                        : tare_llama_fail_rope("rope_theta",
+                                               "it is null: what turns heads has "
+                                               "no base",
+                                               err);
+}
+
 tare_status tare_llama_check_rope(tare_llama_mapping *m, tare_error *err) {
     TARE_TRY(check_objects(m, err));
     note_two(m, m->config.text);
     note_two(m, m->config.root);
     TARE_TRY(take_null_factor(m, err));
     TARE_TRY(check_needed(m, err));
+    TARE_TRY(check_base(m, err));
     return check_positive(m, err);
 }

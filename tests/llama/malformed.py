@@ -76,6 +76,24 @@ def _(c, t):
     t[name] = (dtype, shape[::-1], data)
 
 
+@case("gemma3", "vocab_size", "expected 1 to")
+def _(c, t):
+    "no words at all"
+    c["vocab_size"] = 0
+
+
+@case("qwen3moe", "vocab_size", "expected 1 to")
+def _(c, t):
+    "a list of how many words there are"
+    c["vocab_size"] = [320]
+
+
+@case("llama", "rope_theta", "it is null")
+def _(c, t):
+    "a base of positions that is null"
+    c["rope_theta"] = None
+
+
 @case("qwen2vl", "rope.dimension_sections", "not whole")
 def _(c, t):
     "sections of positions of which one is a fraction"
