@@ -8,6 +8,7 @@
 
 #include "base/str.h"
 #include "llama/restore/restore.h"
+#include "llama/size_rules.h"
 
 #define MOST_MEMBERS 160
 #define MOST_DEPTH   8
@@ -326,7 +327,21 @@ static tare_status each_row(writer *w,
     return TARE_OK;
 }
 
-/* Lists of layers are as long as it says: no layer is believed that no tensor could be of. */
+/* One more than the number of the last block that a tensor is of. */
+static uint64_t count_blocks(const tare_model *gguf) {
+    uint64_t n = 0;
+    for (size_t i = 0; i < gguf->catalog.n_tensors; i++) {
+        char stem[160];
+        uint64_t number;
+        bool is_in_block;
+        tare_llama_stem(stem, sizeof stem, &number, &is_in_block, gguf->catalog.tensors[i].name);
+        if (is_in_block && number >= n) n = number + 1;
+    }
+    return n;
+}
+
+/* Lists of layers are as long as it says: no layer is believed that no tensor is of, but those that predict more tokens,
+ * which may be left out. */
 static tare_status read_layers(tare_llama_restoring *r, tare_error *err) {
     const char *name = "block_count";
     tare_llama_value v;
@@ -337,7 +352,13 @@ static tare_status read_layers(tare_llama_restoring *r, tare_error *err) {
     if (v.kind == TARE_LLAMA_ABSENT) return fail_key(r, name, "the key is missing", err);
     if (v.kind != TARE_LLAMA_NUMBER || !v.is_whole || v.number < 0)
         return fail_key(r, name, "is not a whole number", err);
-    if (v.number > (double)r->gguf->catalog.n_tensors)
+    uint64_t extra = 0;
+    bool is_there;
+    if (!r->arch->tower)
+        TARE_TRY(tare_llama_formula_u64(&extra, &is_there, TARE_STR("nextn_predict_layers | 0"),
+                                        &r->by_keys, NULL, err));
+    if (v.number >
+        (double)(r->arch->tower ? r->gguf->catalog.n_tensors : count_blocks(r->gguf) + extra))
         return fail_key(r, name, "more layers than the file has tensors", err);
     r->facts[0].number = v.number;
     return TARE_OK;
