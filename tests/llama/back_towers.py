@@ -87,7 +87,8 @@ def there_and_back(checks, folder, name):
     tiny_models.write(model, name)
     types = ["--type", "f32"] if tiny_models.MODELS[name][1].get("dtype") == "F32" else []
     text, tower = two_files(checks, model, model, types)
-    checks.run("convert", text, back, "--to", "hf", "--with-mmproj", tower, *QUIET)
+    said = checks.run("convert", text, back, "--to", "hf", "--with-mmproj", tower, *QUIET[1:]).stderr
+    checks.check(f"{name}: {said}", "other-encoder" not in said)
     is_back = os.path.isdir(back)
     if name in ALONE and is_back:  # its processor's files alone do not say which token separates rows of a picture
         for file in ("tokenizer.json", "tokenizer_config.json"):
@@ -124,6 +125,9 @@ def refused(checks, folder):
     check("two encoders", (tower, no, "--to", "hf", "--with-mmproj", tower), 5, "not a text model")
     check("two text models", (text, no, "--to", "hf", "--with-mmproj", other), 5, "no encoder")
     check("to GGUF", (text, no + ".gguf", "--with-mmproj", tower), 2, "--with-mmproj")
+    said = checks.run("convert", text, no, "--to", "hf", "--with-mmproj", os.path.join(folder, "qwen2vl-vision-mm.gguf"), *QUIET[1:]).stderr
+    checks.check(f"the encoder of another model: {said}", "other-encoder" in said)
+    shutil.rmtree(no)
     for change, code, part in BROKEN:
         shutil.copy(tower, broken)
         checks.run("edit", broken, *change, "--quiet", "--force")

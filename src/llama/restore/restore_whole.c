@@ -164,6 +164,31 @@ static tare_status join_models(tare_llama_whole *w, tare_error *err) {
     return tare_model_finish(m, w->report, err);
 }
 
+/* An encoder of another model may give vectors of the same width; its class then is that of other text models. LLaVA's is
+ * of any, and so are those that no text model has. */
+static tare_status check_class(tare_llama_whole *w, tare_str architecture, tare_error *err) {
+    const tare_json_node *config;
+    const tare_llama_arch *arch;
+    TARE_TRY(tare_model_json(&config, w->tower, "config.json", &w->out->arena, err));
+    const tare_json_node *list = tare_json_member(config, TARE_STR("architectures"));
+    const tare_str name = tare_json_node_text(list ? list->child : NULL);
+    bool is_of_text = false;
+    for (size_t i = 0; (arch = tare_llama_arch_at(i)); i++) {
+        if (!tare_llama_is_one_of(name, arch->classes)) continue;
+        if (tare_str_is(architecture, arch->name)) return TARE_OK;
+        is_of_text = true;
+    }
+    if (!is_of_text || tare_str_is(name, "LlavaForConditionalGeneration")) return TARE_OK;
+    tare_finding f = TARE_FINDING(WARNING, TARE_OK, "llama.other-encoder");
+    f.item_kind = TARE_ITEM_KEY;
+    f.item_name = TARE_STR("general.architecture");
+    f.text = TARE_STR("the encoder is one of models whose text has another architecture: does it "
+                      "belong to this model?");
+    tare_report_add(w->report, &f);
+    w->out->loss = f;
+    return TARE_OK;
+}
+
 /* ---- both ------------------------------------------------------------------------------------ */
 
 static tare_status restore_both(tare_llama_whole *w, const tare_model *in,
@@ -196,6 +221,9 @@ static tare_status restore_whole(tare_model **out, const tare_model *in,
         w.out->private_data = h;
         w.out->free_private = free_halves;
         status = join_models(&w, err);
+        if (status == TARE_OK)
+            status =
+                check_class(&w, tare_catalog_get_str(&in->catalog, "general.architecture"), err);
     } else {
         tare_model_free(w.text);
         tare_model_free(w.tower);
