@@ -3,10 +3,11 @@
  * Positions of the patches of a picture, drawn from those of a picture of another size. */
 #include <math.h>
 
+#include "base/arith.h"
 #include "llama/mapping.h"
 
-/* Sides; and how many times as long as they were, for memory. */
-enum { MOST_SIDE = 4096, MOST_LONGER = 4 };
+#define MOST_SIDE  4096
+#define MOST_DRAWN ((uint64_t)1 << 22) /* numbers, where the model has fewer */
 
 /* The first of two neighbours among `had`, and how much of the second step `at` of `wanted` is: both
  * begin and end at the same places. */
@@ -41,12 +42,11 @@ tare_status tare_llama_draw(tare_llama_mapping *m, const char *name, size_t tens
                             tare_error *err) {
     const tare_tensor *t = &m->hf->catalog.tensors[tensor];
     const double had = t->n_dims == 3 && t->dims[0] == 1 ? sqrt((double)t->dims[1]) : 0;
-    if (!(had >= 1 && had <= MOST_SIDE && had == floor(had) && wanted >= 1 &&
-          (double)wanted <= MOST_LONGER * had)) {
+    if (!(had >= 1 && had <= MOST_SIDE && had == floor(had) && wanted >= 1 && wanted <= MOST_SIDE &&
+          wanted * wanted * t->cols <= tare_max_u64(t->n_elements, MOST_DRAWN))) {
         tare_fail_tensor(err, TARE_ERR_CORRUPT, t, tensor,
-                         "it is no square of positions, or config.json says no size of pictures, "
-                         "or one of more than four times as many "
-                         "patches to a side");
+                         "its positions are no square, or config.json says no size of pictures, or "
+                         "one of too many patches");
         tare_error_detail(err, "%llu patches to a side", (unsigned long long)wanted);
         return TARE_ERR_CORRUPT;
     }

@@ -541,10 +541,9 @@ static bool is_width(uint64_t is, uint64_t width, width_kind kind) {
 
 /* Widths that llama.cpp has as numbers, or takes of other tensors. */
 static bool widths_fit(const layers *l, tare_error *why) {
-    static const char *const faults[] = {
-        [SAME] = "llama.cpp has another number in this architecture",
-        [MULTIPLE] = "llama.cpp stops unless it is a multiple of another number",
-        [DOUBLED] = "llama.cpp stops unless it is another number times a power of two"};
+    static const char *const wanted[] = {[SAME] = "%llu, not %llu",
+                                         [MULTIPLE] = "%llu, not a multiple of %llu",
+                                         [DOUBLED] = "%llu, not %llu times a power of two"};
     static const struct {
         const char *archs, *key;
         uint64_t width;
@@ -560,8 +559,8 @@ static bool widths_fit(const layers *l, tare_error *why) {
         if (!tare_llama_is_one_of(l->architecture, fixed[i].archs) ||
             is_width(is, fixed[i].width, fixed[i].kind))
             continue;
-        no_key(l, why, fixed[i].key, faults[fixed[i].kind]);
-        tare_error_detail(why, "%llu, not %llu", (unsigned long long)is,
+        no_key(l, why, fixed[i].key, "llama.cpp stops at any other width in this architecture");
+        tare_error_detail(why, wanted[fixed[i].kind], (unsigned long long)is,
                           (unsigned long long)fixed[i].width);
         return false;
     }

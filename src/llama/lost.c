@@ -26,7 +26,7 @@
 #define BY_ATTENTION                                                                               \
     "apertus cohere2 gemma gemma2 gemma3 glm4 glm4moe granite llama olmo2 olmoe phimoe qwen3 "     \
     "qwen3moe smollm3"
-#define SAID_OR_SO "if(attention_bias | qkv_bias | true, 1, 0)"
+#define SAID_OR_SO "if(attention_bias | qkv_bias | (model_type == 'kormo') == false, 1, 0)"
 #define IF_SAID    "if(attention_bias | false, 1, 0)"
 #define BIAS(stem, archs, formula, member)                                                         \
     { archs, stem ".bias", stem ".weight", formula, member }
@@ -77,10 +77,13 @@ static const struct {
     BIASES_QKV("pangu-embedded", "if(bias | false, 1, 0)", "bias"),
     BIAS("attn_qkv", BIASED_SINCE_GPT " qwen", ALWAYS, "architectures"),
     BIAS("attn_qkv", "gptneox", "if(attention_bias | true, 1, 0)", "attention_bias"),
-    BIAS("attn_output", BIASED_SINCE_GPT " bert gpt-oss jais2 phi2", ALWAYS, "architectures"),
+    BIAS("attn_output", "jais2", SAID_OR_SO, "architectures"),
+    BIAS("attn_output", BIASED_SINCE_GPT " bert gpt-oss phi2", ALWAYS, "architectures"),
     BIAS("attn_output", "gptneox", "if(attention_bias | true, 1, 0)", "attention_bias"),
-    BIAS("ffn_up", BIASED_SINCE_GPT " bert gptneox jais2 phi2", ALWAYS, "architectures"),
-    BIAS("ffn_down", BIASED_SINCE_GPT " bert gptneox jais2 phi2", ALWAYS, "architectures"),
+    BIAS("ffn_up", BIASED_SINCE_GPT " bert gptneox phi2", ALWAYS, "architectures"),
+    BIAS("ffn_down", BIASED_SINCE_GPT " bert gptneox phi2", ALWAYS, "architectures"),
+    {"jais2", "ffn_up.bias ffn_down.bias", "ffn_up.weight", "if(mlp_bias | true, 1, 0)",
+     "mlp_bias"},
     BIAS("ffn_gate", "jais", ALWAYS, "architectures"),
     {"granite llama", "ffn_gate.bias ffn_up.bias ffn_down.bias", "ffn_gate.weight",
      "if(mlp_bias | false, 1, 0)", "mlp_bias"},

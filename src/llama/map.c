@@ -93,6 +93,12 @@ static tare_str class_of(const tare_llama_config *config) {
     return ssm ? TARE_STR("MambaForCausalLM") : TARE_STR("");
 }
 
+/* The row of the text model that config.json is of, and its class; NULL: tare maps none such. */
+static const tare_llama_arch *arch_of(tare_str *hf_class, tare_llama_config *config) {
+    *hf_class = class_of(config);
+    return hf_class->len ? tare_llama_arch_find(*hf_class, config) : NULL;
+}
+
 bool tare_llama_can_map(tare_str *hf_class, const tare_model *model) {
     tare_arena arena;
     tare_llama_config config;
@@ -104,8 +110,8 @@ bool tare_llama_can_map(tare_str *hf_class, const tare_model *model) {
     /* whoever maps it says what cannot be read */
     if (status == TARE_ERR_IO || status == TARE_ERR_NOMEM) is_known = true;
     if (status == TARE_OK) {
-        tare_str name = class_of(&config);
-        const tare_llama_arch *arch = tare_llama_arch_find(name, &config);
+        tare_str name;
+        const tare_llama_arch *arch = arch_of(&name, &config);
         is_known = arch != NULL;
         /* the name of a known class lasts; another is told by config.json's own reader */
         if (hf_class && arch) *hf_class = tare_llama_class_name(arch, name);
@@ -151,8 +157,8 @@ static tare_status read_target(tare_llama_mapping *m, tare_error *err) {
         tare_error_detail(err, "of the model that it drafts for (`target_model`)");
         return status;
     }
-    const tare_str name = class_of(&m->target);
-    m->target_arch = name.len ? tare_llama_arch_find(name, &m->target) : NULL;
+    tare_str name;
+    m->target_arch = arch_of(&name, &m->target);
     m->config.target = &m->target;
     return TARE_OK;
 }
@@ -160,8 +166,7 @@ static tare_status read_target(tare_llama_mapping *m, tare_error *err) {
 static tare_status find_arch(tare_llama_mapping *m, tare_error *err) {
     TARE_TRY(tare_llama_config_read(&m->config, m->hf, &m->out->arena, err));
     m->config.common = tare_llama_common_defaults;
-    m->hf_class = class_of(&m->config);
-    m->arch = m->hf_class.len ? tare_llama_arch_find(m->hf_class, &m->config) : NULL;
+    m->arch = arch_of(&m->hf_class, &m->config);
     if (!m->arch) return fail_unknown(m, err);
     tare_llama_value holds; /* which a fault in it does not contradict, so that it is told here */
     if (m->arch->requires)

@@ -146,9 +146,7 @@ static tare_status check_base(const tare_llama_mapping *m, tare_error *err) {
                                "if(is_null('rope_theta'), if(has(rope.theta), 1, 0), 1)", 1, err));
     return has_base > 0 ? TARE_OK
                         : tare_llama_fail_rope("rope_theta",
-                                               "it is null: what turns heads has "
-                                               "no base",
-                                               err);
+                                               "it is null: rotary positions need a base", err);
 }
 
 tare_status tare_llama_check_rope(tare_llama_mapping *m, tare_error *err) {

@@ -84,7 +84,8 @@ static tare_status check_pair(const part *p, const tare_model *in, tare_report *
     const tare_tensor *t = &in->catalog.tensors[p->tensor];
     const bool is_whole = p->place.n_elements == t->n_elements;
     if (a->kind == TARE_ADAPTER_PAIR && t->n_dims < 2)
-        return tare_fail(err, TARE_ERR_ARG, "a pair of factors makes a matrix: the tensor is none");
+        return tare_fail(err, TARE_ERR_ARG,
+                         "a pair of factors makes a matrix, and the tensor is a vector");
     if ((a->rows != p->place.rows || a->cols != p->place.cols) &&
         !(is_whole && fits_kernel(a, t))) {
         report_shapes(p, t, report);
